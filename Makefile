@@ -1,0 +1,58 @@
+# Two commands do all the set-up: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN     = $(VENV)/bin
+PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+CPUS   ?= 2
+
+.PHONY: help demo test lint test-statistical test-latest size clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo              install and run the main job on a built-in example"
+	@echo "make test              install, lint, type-check and run the tests"
+	@echo "make test-statistical  the size and power suites at full size (about ten minutes)"
+	@echo "make test-latest       the tests with the newest versions of all dependencies"
+	@echo "make size              the table of rejection rates under the null (an hour or so)"
+	@echo "PYTHON=... chooses the interpreter (3.11 or later), VENV=... the environment's folder"
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else \
+	  "steinwise needs Python 3.11 or later; $(PYTHON) is %d.%d. Try: make PYTHON=python3.12" % v[:2])'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
+	@echo "installing steinwise into $(VENV) ..."
+	@$(PIP) --constraint constraints.txt --editable ".[plots]"
+	@touch $@
+
+$(VENV)/.test: $(VENV)/bin/python pyproject.toml constraints.txt
+	@echo "installing steinwise and its test tools into $(VENV) ..."
+	@$(PIP) --constraint constraints.txt --editable ".[test]"
+	@touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo
+	$(BIN)/python -m steinwise.demo
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+test: lint
+	$(BIN)/python -m pytest -n $(CPUS) -m "not full"
+
+test-statistical: $(VENV)/.test
+	$(BIN)/python -m pytest -n $(CPUS) tests/statistical
+
+test-latest: VENV := .venv-latest
+test-latest:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade --editable ".[test]"
+	$(BIN)/python -m pytest -n $(CPUS) -m "not full"
+
+size: $(VENV)/.test
+	$(BIN)/python -m benchmarks.size
+
+clean:
+	rm -rf .venv .venv-latest build dist out

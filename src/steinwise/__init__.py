@@ -1,0 +1,83 @@
+"""Do these draws come from this density, and if not, which coordinates are wrong?
+
+Every public name loads on first use, so that ``import steinwise`` stays cheap.
+"""
+
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from steinwise import conditionals as conditionals
+    from steinwise import functional as functional
+    from steinwise import kernels as kernels
+    from steinwise import methods as methods
+    from steinwise.checks import check as check
+    from steinwise.discrepancies import kccsd as kccsd
+    from steinwise.discrepancies import ksd as ksd
+    from steinwise.errors import InputError as InputError
+    from steinwise.errors import SteinwiseWarning as SteinwiseWarning
+    from steinwise.errors import TargetError as TargetError
+    from steinwise.errors import TooFewDraws as TooFewDraws
+    from steinwise.results import CheckResult as CheckResult
+    from steinwise.results import Discrepancy as Discrepancy
+    from steinwise.samples import Samples as Samples
+    from steinwise.target import Gaussian as Gaussian
+    from steinwise.target import Target as Target
+
+_HOME = {
+    "CheckResult": "results",
+    "Discrepancy": "results",
+    "Gaussian": "target",
+    "InputError": "errors",
+    "Samples": "samples",
+    "SteinwiseWarning": "errors",
+    "Target": "target",
+    "TargetError": "errors",
+    "TooFewDraws": "errors",
+    "check": "checks",
+    "conditionals": None,
+    "functional": None,
+    "kccsd": "discrepancies",
+    "kernels": None,
+    "ksd": "discrepancies",
+    "methods": None,
+}  # the module a name lives in; None where the name is a module itself
+
+__all__ = [
+    "CheckResult",
+    "Discrepancy",
+    "Gaussian",
+    "InputError",
+    "Samples",
+    "SteinwiseWarning",
+    "Target",
+    "TargetError",
+    "TooFewDraws",
+    "__version__",
+    "check",
+    "conditionals",
+    "functional",
+    "kccsd",
+    "kernels",
+    "ksd",
+    "methods",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'steinwise' has no attribute {name!r}")
+    from importlib import import_module
+
+    home = _HOME[name]
+    if home is None:
+        value = import_module(f"steinwise.{name}")
+    else:
+        value = getattr(import_module(f"steinwise.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,117 @@
+"""What dependence between draws means: autocorrelation times, R-hat, drift, hidden chains."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+MOST_COLUMNS = 256  # diagnostics look at no more than this many columns, evenly spaced
+HIDDEN_CHAIN_LEVEL = 0.004
+HIDDEN_CHAIN_LAGS = 10
+HIDDEN_CHAIN_ENTRIES = 2_000_000
+DRIFT_LEVEL = 1e-4
+
+
+class Autocorrelation(NamedTuple):
+    """The strongest sign of autocorrelation between rows that should be independent."""
+
+    value: float
+    lag: int
+    coordinate: int
+    how: str
+
+
+def autocorrelation_times(columns: Float[np.ndarray, "chain draw q"]) -> np.ndarray:
+    """The integrated autocorrelation time of each column, by Geyer's initial sequence.
+
+    Chains are centred one by one: a difference between chains is R-hat's to tell, and would
+    otherwise pass for autocorrelation within them.
+    """
+    from arviz_stats.base.array import array_stats
+
+    centred = columns - columns.mean(axis=1, keepdims=True)
+    spread = np.abs(centred).max(axis=(0, 1))
+    centred = centred / np.where(spread > 0, spread, 1.0)  # arviz takes tiny ranges for constants
+    effective = array_stats.ess(centred, chain_axis=0, draw_axis=1, method="identity")
+    return columns.shape[0] * columns.shape[1] / np.asarray(effective, dtype=float)
+
+
+def rhat(values: Float[np.ndarray, "chain draw d"]) -> np.ndarray:
+    """Rank-normalised split R-hat of every coordinate (of an even subset if there are many)."""
+    from arviz_stats.base.array import array_stats
+
+    subset = values[..., evenly(values.shape[-1], MOST_COLUMNS)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.asarray(array_stats.rhat(subset, chain_axis=0, draw_axis=1), dtype=float)
+    return np.where(np.isnan(found), np.inf, found)  # a chain that never moved
+
+
+def evenly(count: int, most: int) -> np.ndarray:
+    """At most `most` indices, evenly spaced over range(count)."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
+
+
+def drift(batch_means: Float[np.ndarray, "chain batch q"]) -> float | None:
+    """How far the first batch of a chain is from the later ones, if more than chance allows.
+
+    Returns the distance in standard deviations of a batch mean, for the chain and column where
+    it is largest; None where it is explained by chance, or where batches are too few to tell.
+    """
+    from scipy import stats
+
+    chains, batches, columns = batch_means.shape
+    if batches < 4:
+        return None
+    late = batch_means[:, batches // 2 :]
+    freedom = chains * (late.shape[1] - 1)
+    variance = ((late - late.mean(axis=1, keepdims=True)) ** 2).sum(axis=(0, 1)) / freedom
+    deviation = np.abs(batch_means[:, 0] - late.mean(axis=1))
+    unit = np.sqrt(variance * (1 + 1 / late.shape[1]))
+    z = float((deviation / np.where(unit > 0, unit, np.inf)).max())
+    bound = stats.t.isf(DRIFT_LEVEL / (2 * chains * columns), freedom)
+    return z if z > bound else None
+
+
+def row_autocorrelation(rows: Float[np.ndarray, "n d"]) -> Autocorrelation | None:
+    r"""Significant autocorrelation along rows that are said to be independent, or None.
+
+    Works on normal scores of the ranks of x_j and of |x_j - median|, so that no law of the
+    coordinates matters. For independent rows, r_j(lag) = mean_t z_tj z_{t+lag,j} has variance
+    1/n, and covariance corr(z_j, z_k)^2 / n between coordinates; so the sum over coordinates and
+    the maximum both have known tails. The level, 0.004 in all, goes half to the sum at lag 1 (the
+    strongest sign of a chain), a quarter to the other sums, a quarter to the maxima. Lags up to
+    10 are there for chains that were interleaved.
+    """
+    from scipy import stats
+
+    window = max(2000, HIDDEN_CHAIN_ENTRIES // rows.shape[1])
+    subset = evenly(rows.shape[1], max(1, HIDDEN_CHAIN_ENTRIES // min(len(rows), window)))
+    x = rows[:window][:, subset]
+    n, d = x.shape
+    lags = min(HIDDEN_CHAIN_LAGS, n // 5)
+    if lags < 1:
+        return None
+    signals = {"positions": x, "distances from the median": np.abs(x - np.median(x, axis=0))}
+    worst: tuple[float, Autocorrelation] | None = None
+    for kind, signal in signals.items():
+        z = stats.norm.ppf((stats.rankdata(signal, axis=0) - 0.5) / n)
+        spread = z.std(axis=0)
+        z = (z - z.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        sum_scale = np.linalg.norm(z.T @ z / n)  # root of the sum of squared correlations
+        for lag in range(1, lags + 1):
+            products = np.einsum("tj,tj->j", z[:-lag], z[lag:])
+            unit = np.sqrt(n - lag)
+            each = (products + (n - lag) / (n - 1)) / unit
+            first = kind == "positions" and lag == 1
+            others = len(signals) * lags - 1
+            share = 1 / 2 if first else 1 / (4 * max(1, others))
+            most = int(np.argmax(each))
+            found = Autocorrelation(float(products[most] / n), lag, int(subset[most]), kind)
+            for statistic, level in (
+                (each.sum() / sum_scale, share * HIDDEN_CHAIN_LEVEL),
+                (each[most], HIDDEN_CHAIN_LEVEL / (4 * len(signals) * lags * d)),
+            ):
+                excess = float(statistic - stats.norm.isf(level))
+                if excess > 0 and (worst is None or excess > worst[0]):
+                    worst = (excess, found)
+    return None if worst is None else worst[1]

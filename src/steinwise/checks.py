@@ -1,0 +1,171 @@
+"""The front door: draws and a density in, a verdict out."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import steinwise
+from steinwise.batches import BatchPlan, plan_batches
+from steinwise.calibration import Calibration, calibrate
+from steinwise.errors import InputError, SteinwiseWarning
+from steinwise.memory import budget_bytes
+from steinwise.methods import BY_NAME, AbstractMethod, Work
+from steinwise.random import seed_words
+from steinwise.results import CheckResult, CoordinateResult, DrawsSummary
+from steinwise.samples import Samples
+from steinwise.target import as_target
+
+
+def check(
+    draws: Any,
+    target: Any,
+    *,
+    method: str | AbstractMethod,
+    alpha: float = 0.05,
+    n_bootstrap: int = 1000,
+    seed: Any = 0,
+    names: Sequence[str] | None = None,
+    independent: bool | None = None,
+    batch_length: int | None = None,
+    memory: str | int = "1GiB",
+    progress: bool | None = None,
+) -> CheckResult:
+    """Test whether draws come from a density, and which coordinates do not.
+
+    Parameters
+    ----------
+    draws
+        (n, d) for independent draws, (chain, draw, d) for MCMC, a data frame, or a `sw.Samples`.
+        They and the density must be in the same unconstrained space.
+    target
+        A log density (a JAX-traceable function of one draw), `sw.Target(...)`,
+        `sw.Target.from_score(...)` or `sw.Gaussian(...)`.
+    method
+        A method object such as `sw.methods.KCCSD(conditional=...)`, or "ksd".
+    alpha
+        The level of the test.
+    n_bootstrap
+        Sign vectors drawn for the null; the least p-value is 1 / (n_bootstrap + 1).
+    seed
+        An integer or a JAX key. The same inputs and seed give the same numbers.
+    names
+        One name per coordinate.
+    independent
+        True to take the draws as independent whatever their shape, False to take (n, d) as one
+        chain. By default (n, d) is independent, and refused if its rows are autocorrelated.
+    batch_length
+        Draws per batch, instead of 2.5 autocorrelation times.
+    memory
+        The budget for working arrays, such as "500MB" or "2GiB".
+    progress
+        Show progress bars; by default only on a terminal.
+
+    Returns
+    -------
+    CheckResult
+        Prints as a report; `.rejected`, `.pvalue`, `.coordinates`, `.to_dict()`, `.plot()`.
+
+    Examples
+    --------
+    >>> import numpy as np, steinwise as sw
+    >>> draws = np.random.default_rng(1).normal(size=(400, 3)) * [1.0, 1.0, 1.5]
+    >>> def own_conditionals(key, x, n_atoms):
+    ...     noise = np.random.default_rng(key).normal(size=(*x.shape, n_atoms))
+    ...     return noise * np.array([1.0, 1.0, 1.5])[:, None]
+    >>> method = sw.methods.KCCSD(sw.conditionals.Sampler(own_conditionals))
+    >>> result = sw.check(draws, sw.Gaussian(np.zeros(3), np.eye(3)), method=method)
+    >>> result.rejected
+    True
+    >>> [c.name for c in result.coordinates if c.adjusted_pvalue <= 0.05]
+    ['x[2]']
+    """
+    chosen = _method(method)
+    _check_options(alpha, n_bootstrap, seed)
+    budget = budget_bytes(memory)
+    if independent is False and np.ndim(draws) == 2:
+        draws = np.asarray(draws)[None]
+    samples = Samples.of(draws, names=names, independent=independent)
+    density = as_target(target)
+    dtype = density.prepare(samples.dim)
+
+    statistic = chosen.statistic(samples, density, Work(seed, budget, progress))
+    plan = plan_batches(
+        samples, statistic.averaged, most=statistic.most_batches, batch_length=batch_length
+    )
+    for note in plan.notes:
+        warnings.warn(note, SteinwiseWarning, stacklevel=2)
+    verdict = calibrate(statistic.batch_sums(plan.batches), plan.batches, n_bootstrap, seed)
+    return CheckResult(
+        statistic=verdict.statistic,
+        pvalue=verdict.pvalue,
+        alpha=alpha,
+        method=chosen.name,
+        description=chosen.describe(),
+        coordinates=_coordinates(chosen.labels(samples), verdict, alpha),
+        draws=_summary(samples, plan),
+        n_bootstrap=n_bootstrap,
+        seed=seed,
+        dtype=dtype,
+        normal_pvalue=verdict.normal_pvalue,
+        notes=plan.notes,
+        version=steinwise.__version__,
+        observed=verdict.observed,
+        null=verdict.null,
+    )
+
+
+def _method(method: str | AbstractMethod) -> AbstractMethod:
+    if isinstance(method, AbstractMethod):
+        return method
+    if isinstance(method, str) and method in BY_NAME:
+        return BY_NAME[method]()
+    raise InputError(
+        f"method is {method!r}: expected one of {sorted(BY_NAME)} or a method object such as "
+        "sw.methods.KCCSD(conditional=...)."
+    )
+
+
+def _check_options(alpha: Any, n_bootstrap: Any, seed: Any) -> None:
+    if not isinstance(alpha, (int, float, np.floating)) or not 0 < alpha < 1:
+        raise InputError(f"alpha is {alpha!r}: expected a level between 0 and 1, such as 0.05.")
+    if isinstance(n_bootstrap, bool) or not isinstance(n_bootstrap, (int, np.integer)):
+        raise InputError(f"n_bootstrap is {n_bootstrap!r}: expected a whole number.")
+    needed = int(np.ceil(1 / alpha)) - 1
+    if n_bootstrap < needed:
+        raise InputError(
+            f"n_bootstrap is {n_bootstrap}, whose least p-value is {1 / (n_bootstrap + 1):.3g}: "
+            f"the level {alpha} can never be reached. Take at least {needed}; {20 * needed} is better."
+        )
+    seed_words(seed)
+
+
+def _coordinates(
+    labels: tuple[str, ...], verdict: Calibration, alpha: float
+) -> tuple[CoordinateResult, ...]:
+    return tuple(
+        CoordinateResult(
+            name=name,
+            value=float(verdict.values[k]),
+            pvalue=float(verdict.coordinate_pvalues[k]),
+            adjusted_pvalue=float(verdict.adjusted_pvalues[k]),
+            effect=None,
+            verdict="misfit" if verdict.adjusted_pvalues[k] <= alpha else "no misfit found",
+        )
+        for k, name in enumerate(labels)
+    )
+
+
+def _summary(samples: Samples, plan: BatchPlan) -> DrawsSummary:
+    return DrawsSummary(
+        n_chains=samples.n_chains,
+        n_draws=samples.n_draws,
+        dim=samples.dim,
+        independent=samples.independent,
+        batch_length=plan.length,
+        n_batches=plan.batches.count,
+        autocorrelation_time=plan.autocorrelation_time,
+        effective_draws=plan.effective_draws,
+        rhat=plan.rhat,
+    )

@@ -1,0 +1,6 @@
+"""Stand-ins for the complete conditionals q(x_j | x_-j) of the draws."""
+
+from steinwise.conditionals.abstract import AbstractConditional, Atoms
+from steinwise.conditionals.sampler import Sampler
+
+__all__ = ["AbstractConditional", "Atoms", "Sampler"]

@@ -1,0 +1,120 @@
+"""Pure array functions: safe under jit, vmap and grad, in the caller's precision.
+
+Nothing here checks its input, draws random numbers or leaves the device. The checked functions
+with results (`sw.check`, `sw.kccsd`, `sw.ksd`) are built on these.
+
+Examples
+--------
+>>> import jax, jax.numpy as jnp
+>>> from steinwise import functional, kernels
+>>> x = jax.random.normal(jax.random.key(0), (100, 2))
+>>> value = jax.jit(functional.ksd)(kernels.IMQ(), x, -x)
+>>> bool(abs(value) < 0.1)
+True
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from steinwise.kernels import AbstractKernel, one_per_coordinate
+
+
+def ksd(
+    kernel: AbstractKernel,
+    x: Float[Array, "n d"],
+    score: Float[Array, "n d"],
+    estimator: str = "u",
+) -> Float[Array, ""]:
+    """The squared kernelized Stein discrepancy as a U- or a V-statistic, quadratic in n."""
+    gram = kernel.stein_gram(x, x, score, score)
+    n = len(x)
+    if estimator == "v":
+        return jnp.mean(gram)
+    return (jnp.sum(gram) - jnp.trace(gram)) / (n * (n - 1))
+
+
+def kccsd_contributions(
+    kernel: AbstractKernel,
+    x: Float[Array, "n d"],
+    score: Float[Array, "n d"],
+    atoms: Float[Array, "n d m"],
+    atom_scores: Float[Array, "n d m"],
+    weights: Float[Array, "n d m"],
+    variant: str = "norm",
+) -> Float[Array, "n d"]:
+    r"""H_ij = sum_k w_ijk k_cc^j(x_ij, y_ijk; x_i,-j), whose mean over i is w_j^2.
+
+    With variant "unit-ball" each entry is divided by the root of the stand-in's own
+    sum_kl w_k w_l k_cc(y_k, y_l).
+    """
+    kernels = one_per_coordinate(kernel, x.shape[1])
+    one = functools.partial(_contribution, variant=variant)
+    over_rows = jax.vmap(jax.vmap(one), in_axes=(None, 0, 0, 0, 0, 0))
+    return over_rows(
+        kernels,
+        x[..., None],
+        score[..., None],
+        atoms[..., None],
+        atom_scores[..., None],
+        weights,
+    )
+
+
+def block_contributions(
+    kernel: AbstractKernel,
+    x: Float[Array, "n b"],
+    score: Float[Array, "n b"],
+    atoms: Float[Array, "n m b"],
+    atom_scores: Float[Array, "n m b"],
+    weights: Float[Array, "n m"],
+    variant: str = "norm",
+) -> Float[Array, " n"]:
+    """The contributions of one block of coordinates, with a kernel on R^b."""
+    one = functools.partial(_contribution, variant=variant)
+    over_rows = jax.vmap(one, in_axes=(None, 0, 0, 0, 0, 0))
+    return over_rows(kernel, x, score, atoms, atom_scores, weights)
+
+
+def _contribution(
+    kernel: AbstractKernel,
+    x: Float[Array, " b"],
+    score: Float[Array, " b"],
+    atoms: Float[Array, "m b"],
+    atom_scores: Float[Array, "m b"],
+    weights: Float[Array, " m"],
+    variant: str,
+) -> Float[Array, ""]:
+    stein = jax.vmap(kernel.stein, in_axes=(None, 0, None, 0))
+    inner = jnp.dot(weights, stein(x, atoms, score, atom_scores))
+    if variant == "norm":
+        return inner
+    gram = kernel.stein_gram(atoms, atoms, atom_scores, atom_scores)
+    squared_norm = weights @ gram @ weights
+    positive = squared_norm > 0  # zero where the stand-in is p itself: then inner is 0 too
+    return jnp.where(positive, inner / jnp.sqrt(jnp.where(positive, squared_norm, 1.0)), 0.0)
+
+
+def witness(
+    kernel: AbstractKernel,
+    points: Float[Array, "n d p"],
+    atoms: Float[Array, "n d m"],
+    atom_scores: Float[Array, "n d m"],
+    weights: Float[Array, "n d m"],
+) -> Float[Array, "n d p"]:
+    r"""f*_j(t; x_-j) = E_y[k(t, y) b_j(y, x_-j) + dk/dy(t, y)] at points t of each line."""
+
+    def at(kernel: AbstractKernel, point: Array, atom: Array, score: Array) -> Array:
+        k = kernel.parts(point[None], atom[None])
+        return k.value * score + k.dy[0]
+
+    def line(kernel, points, atoms, scores, weights):
+        over_atoms = jax.vmap(at, in_axes=(None, None, 0, 0))
+        over_points = jax.vmap(over_atoms, in_axes=(None, 0, None, None))
+        return over_points(kernel, points, atoms, scores) @ weights
+
+    kernels = one_per_coordinate(kernel, points.shape[1])
+    over_rows = jax.vmap(jax.vmap(line), in_axes=(None, 0, 0, 0, 0))
+    return over_rows(kernels, points, atoms, atom_scores, weights)

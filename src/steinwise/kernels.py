@@ -1,0 +1,403 @@
+r"""Kernels on R^m, with the derivatives that Stein's method needs.
+
+The author of a kernel writes one function of a pair of points, `evaluate`; the author of a
+radial kernel only its profile. Gram matrices, derivatives, Stein kernels, sums and products
+come with it. Closed forms replace automatic derivatives where speed or smoothness asks for it.
+
+Examples
+--------
+>>> import numpy as np
+>>> from steinwise.kernels import IMQ, RBF
+>>> kernel = RBF(1.0) + 0.5 * IMQ(bandwidth=2.0)
+>>> x = np.zeros((2, 3))
+>>> print(kernel(x, x).shape)
+(2, 2)
+"""
+
+import abc
+from collections.abc import Callable, Sequence
+from typing import ClassVar, NamedTuple, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array, ArrayLike, Float
+
+from steinwise.errors import InputError
+from steinwise.random import stream
+
+MEDIAN_ROWS = 1000
+
+
+class Conditions(NamedTuple):
+    """What the theorems of the paper ask of a kernel."""
+
+    strictly_positive_definite: bool  # integrally: separates laws (theorems 2 and 3)
+    twice_differentiable: bool  # the closed form exists (theorem 1)
+    vanishes_at_infinity: bool  # the Stein operator's boundary terms are zero
+
+
+class Parts(NamedTuple):
+    """A kernel at a pair of points and its derivatives, one entry per coordinate."""
+
+    value: Float[Array, ""]
+    dx: Float[Array, " m"]
+    dy: Float[Array, " m"]
+    dxdy: Float[Array, " m"]  # d^2 k / dx_j dy_j
+
+
+class AbstractKernel(eqx.Module):
+    """A positive definite function of two points of R^m."""
+
+    conditions: ClassVar[Conditions]
+
+    @abc.abstractmethod
+    def evaluate(self, x: Float[Array, " m"], y: Float[Array, " m"]) -> Float[Array, ""]:
+        """k(x, y) for one pair of points: all that the author of a kernel must write."""
+
+    def __call__(self, x: Float[ArrayLike, "a m"], y: Float[ArrayLike, "b m"]) -> Array:
+        """The Gram matrix, a by b."""
+        x, y = jnp.asarray(x), jnp.asarray(y)
+        if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[1]:
+            raise InputError(
+                f"a kernel takes two arrays (rows, m) with the same m, not {x.shape} and "
+                f"{y.shape}. For univariate points use x[:, None]."
+            )
+        return _over_pairs(self.evaluate)(x, y)
+
+    def parts(self, x: Float[Array, " m"], y: Float[Array, " m"]) -> Parts:
+        """The kernel and its derivatives at one pair, by automatic differentiation."""
+        value, dx = jax.value_and_grad(self.evaluate, 0)(x, y)
+        dy = jax.grad(self.evaluate, 1)(x, y)
+        mixed = jax.jacfwd(jax.grad(self.evaluate, 0), 1)(x, y)
+        return Parts(value, dx, dy, jnp.diagonal(mixed))
+
+    def stein(self, x: Array, y: Array, score_x: Array, score_y: Array) -> Float[Array, ""]:
+        r"""The Stein kernel <b_x, b_y> k + <b_x, dk/dy> + <b_y, dk/dx> + sum_j d2k/dx_j dy_j."""
+        k = self.parts(x, y)
+        return (
+            jnp.dot(score_x, score_y) * k.value
+            + jnp.dot(score_x, k.dy)
+            + jnp.dot(score_y, k.dx)
+            + jnp.sum(k.dxdy)
+        )
+
+    def stein_gram(self, x: Array, y: Array, score_x: Array, score_y: Array) -> Array:
+        """The Stein kernel for all pairs of rows, a by b."""
+        rows = jax.vmap(self.stein, in_axes=(None, 0, None, 0))
+        return jax.vmap(rows, in_axes=(0, None, 0, None))(x, y, score_x, score_y)
+
+    @abc.abstractmethod
+    def resolve(self, rows: np.ndarray, seed: object, *, per_coordinate: bool) -> Self:
+        """This kernel with every bandwidth a number, the median heuristic taken on `rows`."""
+
+    def __add__(self, other: "AbstractKernel") -> "AbstractKernel":
+        return Sum(self, _as_kernel(other))
+
+    def __mul__(self, other: "AbstractKernel | float") -> "AbstractKernel":
+        return Product(self, _as_kernel(other))
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+
+def _over_pairs(function: Callable) -> Callable:
+    return jax.vmap(jax.vmap(function, in_axes=(None, 0)), in_axes=(0, None))
+
+
+def _as_kernel(value: object) -> AbstractKernel:
+    if isinstance(value, AbstractKernel):
+        return value
+    if isinstance(value, (int, float)) and value > 0:
+        return Constant(value)
+    raise InputError(f"a kernel can be combined with a kernel or a positive number, not {value!r}")
+
+
+def _positive(name: str) -> Callable[[object], np.ndarray]:
+    def convert(value: object) -> np.ndarray:
+        if isinstance(value, Tracer):
+            return value  # type: ignore[return-value]  # a bandwidth under the caller's own jit
+        if isinstance(value, str):
+            raise InputError(f"{name} is {value!r}: expected a positive number.")
+        array = np.asarray(value, dtype=np.float64) if not isinstance(value, jax.Array) else value
+        if array.ndim > 1 or not (np.isfinite(array).all() and (array > 0).all()):
+            raise InputError(f"{name} is {value!r}: expected positive finite numbers.")
+        return array  # type: ignore[return-value]
+
+    return convert
+
+
+def _bandwidth(value: object) -> np.ndarray | str:
+    return value if isinstance(value, str) and value == "median" else _positive("bandwidth")(value)
+
+
+class _Scaled(AbstractKernel):
+    """A kernel of (x - y) / bandwidth; the bandwidth is a number, a vector or "median"."""
+
+    bandwidth: np.ndarray | str = eqx.field(converter=_bandwidth, default=1.0)  # type: ignore[assignment]
+
+    def resolve(self, rows: np.ndarray, seed: object, *, per_coordinate: bool) -> Self:
+        if not isinstance(self.bandwidth, str):
+            return self
+        bandwidth = median_distance(rows, seed, per_coordinate=per_coordinate)
+        return eqx.tree_at(lambda kernel: kernel.bandwidth, self, bandwidth)
+
+    def _scale(self) -> Array:
+        if isinstance(self.bandwidth, str):
+            raise InputError(
+                'bandwidth="median" depends on the draws: call kernel.resolve(draws, seed, '
+                "per_coordinate=False) first. sw.check, sw.ksd and sw.kccsd do it themselves."
+            )
+        return jnp.asarray(self.bandwidth)
+
+
+class AbstractRadial(_Scaled):
+    """k(x, y) = profile(s) with s = |x - y|^2 / bandwidth^2."""
+
+    @abc.abstractmethod
+    def profile(self, s: Array) -> Array:
+        """The kernel as a function of the squared scaled distance: all that must be written."""
+
+    def profile_derivatives(self, s: Array) -> tuple[Array, Array, Array]:
+        """profile, its first and its second derivative, elementwise."""
+        first = jax.grad(lambda t: self.profile(t))
+        both = jnp.vectorize(lambda t: (self.profile(t), first(t), jax.grad(first)(t)))
+        return both(s)
+
+    def evaluate(self, x: Array, y: Array) -> Array:
+        return self.profile(jnp.sum(((x - y) / self._scale()) ** 2))
+
+    def parts(self, x: Array, y: Array) -> Parts:
+        scale = self._scale()
+        difference = (x - y) / scale**2
+        k, k1, k2 = self.profile_derivatives(jnp.sum((x - y) * difference))
+        dx = 2 * k1 * difference
+        return Parts(k, dx, -dx, -4 * k2 * difference**2 - 2 * k1 / scale**2)
+
+    def stein_gram(self, x: Array, y: Array, score_x: Array, score_y: Array) -> Array:
+        # The same sum as `stein`, with every inner product over coordinates a matrix product.
+        common = np.ndim(self.bandwidth) == 0
+        scale = jnp.broadcast_to(self._scale(), x.shape[-1:])
+        centre = jnp.mean(x, axis=0)  # else |x|^2 + |y|^2 - 2 <x, y> loses digits far from 0
+        x, y = (x - centre) / scale, (y - centre) / scale
+        bx, by = score_x / scale, score_y / scale
+        squared = _squared_distances(x, y)
+        # sum_j (x_j - y_j)^2 / b_j^4, where x and y are already divided by b
+        twice_scaled = (
+            squared / scale[0] ** 2 if common else _squared_distances(x / scale, y / scale)
+        )
+        k, k1, k2 = self.profile_derivatives(squared)
+        along_x = jnp.sum(bx * x, axis=1)[:, None] - bx @ y.T
+        along_y = x @ by.T - jnp.sum(by * y, axis=1)[None, :]
+        return (
+            k * (score_x @ score_y.T)
+            + 2 * k1 * (along_y - along_x - jnp.sum(scale**-2))
+            - 4 * k2 * twice_scaled
+        )
+
+
+def _squared_distances(x: Array, y: Array) -> Array:
+    squared = jnp.sum(x**2, axis=1)[:, None] + jnp.sum(y**2, axis=1)[None, :] - 2 * x @ y.T
+    return jnp.maximum(squared, 0.0)
+
+
+class RBF(AbstractRadial):
+    r"""k(x, y) = exp(-|x - y|^2 / (2 b^2)).
+
+    In three and more dimensions its KSD can vanish along draws that run off to infinity; the
+    IMQ's cannot.
+
+    Parameters
+    ----------
+    bandwidth
+        b: a number, a vector (one per coordinate), or "median" for the median heuristic.
+    """
+
+    conditions: ClassVar[Conditions] = Conditions(True, True, True)
+
+    def profile(self, s: Array) -> Array:
+        return jnp.exp(-s / 2)
+
+    def profile_derivatives(self, s: Array) -> tuple[Array, Array, Array]:
+        k = jnp.exp(-s / 2)
+        return k, -k / 2, k / 4
+
+
+class IMQ(AbstractRadial):
+    r"""k(x, y) = (1 + |x - y|^2 / b^2)^-e, the inverse multiquadric.
+
+    Its KSD controls weak convergence in any dimension for 0 < e < 1 and targets that are
+    distantly dissipative (Gorham and Mackey, 2017).
+    """
+
+    exponent: np.ndarray = eqx.field(converter=_positive("exponent"), default=0.5)  # type: ignore[assignment]
+    conditions: ClassVar[Conditions] = Conditions(True, True, True)
+
+    def profile(self, s: Array) -> Array:
+        return (1 + s) ** -jnp.asarray(self.exponent)
+
+    def profile_derivatives(self, s: Array) -> tuple[Array, Array, Array]:
+        e = jnp.asarray(self.exponent)
+        inverse = 1 / (1 + s)
+        # exponent 1/2 is by far the most used, and a square root is cheaper than a power
+        k = jnp.where(e == 0.5, jnp.sqrt(inverse), inverse**e)
+        return k, -e * k * inverse, e * (e + 1) * k * inverse**2
+
+
+class Matern52(AbstractRadial):
+    r"""k(x, y) = (1 + sqrt(5) r + 5 r^2 / 3) exp(-sqrt(5) r) with r = |x - y| / b.
+
+    Its closed-form derivatives are smooth at r = 0, where automatic ones would not be.
+    """
+
+    conditions: ClassVar[Conditions] = Conditions(True, True, True)
+
+    def profile(self, s: Array) -> Array:
+        return self.profile_derivatives(s)[0]
+
+    def profile_derivatives(self, s: Array) -> tuple[Array, Array, Array]:
+        r = jnp.sqrt(5 * s)
+        decay = jnp.exp(-r)
+        return (1 + r + r**2 / 3) * decay, -5 / 6 * (1 + r) * decay, 25 / 12 * decay
+
+
+class HyperbolicSecant(_Scaled):
+    r"""k(x, y) = prod_j sech(sqrt(pi / 2) (x_j - y_j) / b_j).
+
+    The kernel of random-feature Stein discrepancies: its Fourier transform has the same form.
+    """
+
+    conditions: ClassVar[Conditions] = Conditions(True, True, True)
+
+    def evaluate(self, x: Array, y: Array) -> Array:
+        return jnp.prod(1 / jnp.cosh(jnp.sqrt(jnp.pi / 2) * (x - y) / self._scale()))
+
+    def parts(self, x: Array, y: Array) -> Parts:
+        rate = jnp.sqrt(jnp.pi / 2) / self._scale()
+        slope = jnp.tanh(rate * (x - y))
+        k = self.evaluate(x, y)
+        dx = -k * rate * slope
+        return Parts(k, dx, -dx, k * rate**2 * (1 - 2 * slope**2))
+
+
+class Constant(AbstractKernel):
+    """k(x, y) = c: a factor for other kernels, of no use alone."""
+
+    value: np.ndarray = eqx.field(converter=_positive("value"))
+    conditions: ClassVar[Conditions] = Conditions(False, True, False)
+
+    def evaluate(self, x: Array, y: Array) -> Array:
+        return jnp.asarray(self.value) + jnp.zeros((), jnp.result_type(x, y))
+
+    def parts(self, x: Array, y: Array) -> Parts:
+        zero = jnp.zeros_like(x)
+        return Parts(self.evaluate(x, y), zero, zero, zero)
+
+    def resolve(self, rows: np.ndarray, seed: object, *, per_coordinate: bool) -> Self:  # noqa: ARG002
+        return self
+
+
+class _Pair(AbstractKernel):
+    left: AbstractKernel
+    right: AbstractKernel
+
+    def resolve(self, rows: np.ndarray, seed: object, *, per_coordinate: bool) -> Self:
+        left = self.left.resolve(rows, seed, per_coordinate=per_coordinate)
+        right = self.right.resolve(rows, seed, per_coordinate=per_coordinate)
+        return type(self)(left, right)
+
+
+class Sum(_Pair):
+    """k1 + k2: strictly positive definite if either is."""
+
+    @property
+    def conditions(self) -> Conditions:  # pyright: ignore[reportIncompatibleVariableOverride]
+        a, b = self.left.conditions, self.right.conditions
+        return Conditions(a[0] or b[0], a[1] and b[1], a[2] and b[2])
+
+    def evaluate(self, x: Array, y: Array) -> Array:
+        return self.left.evaluate(x, y) + self.right.evaluate(x, y)
+
+    def parts(self, x: Array, y: Array) -> Parts:
+        a, b = self.left.parts(x, y), self.right.parts(x, y)
+        return Parts(*(one + other for one, other in zip(a, b, strict=True)))
+
+    def stein_gram(self, x: Array, y: Array, score_x: Array, score_y: Array) -> Array:
+        both = (self.left, self.right)
+        left, right = (kernel.stein_gram(x, y, score_x, score_y) for kernel in both)
+        return left + right
+
+
+class Product(_Pair):
+    """k1 * k2: strict positive definiteness is kept where the other factor is a constant."""
+
+    @property
+    def conditions(self) -> Conditions:  # pyright: ignore[reportIncompatibleVariableOverride]
+        a, b = self.left.conditions, self.right.conditions
+        constant = isinstance(self.left, Constant) or isinstance(self.right, Constant)
+        strict = (a[0] or b[0]) if constant else (a[0] and b[0])
+        return Conditions(strict, a[1] and b[1], a[2] or b[2])
+
+    def evaluate(self, x: Array, y: Array) -> Array:
+        return self.left.evaluate(x, y) * self.right.evaluate(x, y)
+
+    def parts(self, x: Array, y: Array) -> Parts:
+        a, b = self.left.parts(x, y), self.right.parts(x, y)
+        return Parts(
+            a.value * b.value,
+            a.dx * b.value + a.value * b.dx,
+            a.dy * b.value + a.value * b.dy,
+            a.dxdy * b.value + a.dx * b.dy + a.dy * b.dx + a.value * b.dxdy,
+        )
+
+
+def median_distance(rows: np.ndarray, seed: object, *, per_coordinate: bool) -> np.ndarray:
+    """The median of |x_i - x_l|, i < l, on at most 1000 rows drawn with the seed.
+
+    With `per_coordinate`, one median of |x_ij - x_lj| for every coordinate j.
+    """
+    from scipy.spatial.distance import pdist
+
+    if len(rows) > MEDIAN_ROWS:
+        chosen = stream(seed, "median").choice(len(rows), MEDIAN_ROWS, replace=False)
+        rows = rows[np.sort(chosen)]
+    columns = rows.T[:, :, None] if per_coordinate else [rows]
+    medians = np.array([np.median(pdist(column)) for column in columns])
+    if not (medians > 0).all():
+        where = f" of coordinate {int(np.argmin(medians))}" if per_coordinate else ""
+        raise InputError(
+            f"the median distance{where} is 0: more than half of the pairs of draws are equal. "
+            "Pass a bandwidth instead of 'median', or drop the repeated draws."
+        )
+    return medians if per_coordinate else medians[0]
+
+
+def one_per_coordinate(kernel: AbstractKernel, d: int) -> AbstractKernel:
+    """The kernel as d univariate ones: every parameter becomes a vector of length d."""
+
+    def spread(leaf: Array) -> Array:
+        leaf = jnp.asarray(leaf)
+        if leaf.ndim == 1 and leaf.shape[0] != d:
+            raise InputError(
+                f"the kernel has a vector of {leaf.shape[0]} parameters for {d} coordinates: "
+                "give one number, or one per coordinate."
+            )
+        return jnp.broadcast_to(leaf, (d,))
+
+    return jax.tree.map(spread, kernel)
+
+
+def as_kernels(kernel: "AbstractKernel | Sequence[AbstractKernel]", groups: int) -> list | None:
+    """A sequence of kernels, one per coordinate or block, checked; None if there is only one."""
+    if isinstance(kernel, AbstractKernel):
+        return None
+    if not isinstance(kernel, Sequence) or not all(isinstance(k, AbstractKernel) for k in kernel):
+        raise InputError(
+            f"kernel is {kernel!r}: expected a kernel such as sw.kernels.RBF(1.0), or a list of "
+            "kernels, one per coordinate (or per block)."
+        )
+    if len(kernel) != groups:
+        raise InputError(f"{len(kernel)} kernels came for {groups} coordinates or blocks.")
+    return list(kernel)

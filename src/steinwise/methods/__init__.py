@@ -1,0 +1,9 @@
+"""Stein discrepancies as tests: each says how to make its batch sums, and no more."""
+
+from steinwise.methods.abstract import AbstractMethod, Work
+from steinwise.methods.complete_conditional import KCCSD
+from steinwise.methods.kernelized import KSD
+
+BY_NAME: dict[str, type[AbstractMethod]] = {"ksd": KSD}
+
+__all__ = ["BY_NAME", "KCCSD", "KSD", "AbstractMethod", "Work"]

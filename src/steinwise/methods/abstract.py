@@ -1,0 +1,48 @@
+"""The contract of a method."""
+
+import abc
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+import equinox as eqx
+
+from steinwise.samples import Samples
+from steinwise.statistics import AbstractStatistic
+from steinwise.target import AbstractTarget
+
+_Step = TypeVar("_Step")
+
+
+@dataclass(frozen=True)
+class Work:
+    """How a computation is to be carried out; none of it changes the numbers but the seed."""
+
+    seed: object = 0
+    memory: int = 2**30
+    progress: bool | None = None  # None: on a terminal only
+
+    def bar(self, steps: Iterable[_Step], total: int, what: str) -> Iterable[_Step]:
+        """The steps, with a progress bar."""
+        from tqdm import tqdm
+
+        hidden = None if self.progress is None else not self.progress
+        return tqdm(steps, total=total, desc=what, disable=hidden, leave=False)
+
+
+class AbstractMethod(eqx.Module):
+    """A discrepancy between draws and a target that reduces to batch sums."""
+
+    name: ClassVar[str]
+
+    @abc.abstractmethod
+    def describe(self) -> str:
+        """The method and its settings, for the report."""
+
+    @abc.abstractmethod
+    def labels(self, samples: Samples) -> tuple[str, ...]:
+        """The names of what gets a verdict of its own: coordinates, blocks, or nothing."""
+
+    @abc.abstractmethod
+    def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> AbstractStatistic:
+        """What is averaged."""

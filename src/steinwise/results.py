@@ -1,0 +1,233 @@
+"""Frozen results: numbers, tables, pictures, and a text worth reading."""
+
+import json
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+SCHEMA_VERSION = 1
+ROWS_SHOWN = 20
+WIDTH = 79
+DEPENDENCE_NOTE = (
+    "A coordinate is flagged when its law given all others is not the target's. Where the target's "
+    "coordinates depend on each other, one wrong coordinate makes its neighbours' conditionals "
+    "wrong too, so neighbours of a wrong coordinate can be flagged with it."
+)
+
+
+@dataclass(frozen=True)
+class CoordinateResult:
+    """The verdict on one coordinate (or block)."""
+
+    name: str
+    value: float
+    pvalue: float
+    adjusted_pvalue: float  # over all coordinates, step-down: controls the family-wise error
+    effect: float | None  # None where the method has no size that a person can read
+    verdict: str
+
+
+@dataclass(frozen=True)
+class DrawsSummary:
+    """What the draws were, and how they were cut for calibration."""
+
+    n_chains: int
+    n_draws: int
+    dim: int
+    independent: bool
+    batch_length: int
+    n_batches: int
+    autocorrelation_time: float
+    effective_draws: float
+    rhat: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class CheckResult:
+    """The answer of `sw.check`."""
+
+    statistic: float
+    pvalue: float
+    alpha: float
+    method: str
+    description: str
+    coordinates: tuple[CoordinateResult, ...]
+    draws: DrawsSummary
+    n_bootstrap: int
+    seed: Any
+    dtype: str
+    normal_pvalue: float | None
+    notes: tuple[str, ...]
+    version: str
+    observed: float = field(repr=False)
+    null: Float[np.ndarray, " l"] = field(repr=False)
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the p-value is at most alpha."""
+        return self.pvalue <= self.alpha
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of the result but the bootstrap values, as plain Python objects."""
+        plain = {
+            f.name: getattr(self, f.name)
+            for f in fields(self)
+            if f.name not in ("null", "coordinates", "draws")
+        }
+        plain["seed"] = self.seed if isinstance(self.seed, int) else str(self.seed)
+        plain["notes"] = list(self.notes)
+        return {
+            "schema_version": SCHEMA_VERSION,
+            **plain,
+            "rejected": self.rejected,
+            "draws": asdict(self.draws),
+            "coordinates": [asdict(c) for c in self.coordinates],
+        }
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """`to_dict` as JSON; a number that JSON does not have (an infinite R-hat) as a string."""
+        return json.dumps(_json_ready(self.to_dict()), indent=indent, allow_nan=False)
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """One row per coordinate, indexed by its name. Needs pandas."""
+        try:
+            import pandas as pd
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                "to_dataframe needs pandas: pip install 'steinwise[io]'"
+            ) from error
+        columns = [f.name for f in fields(CoordinateResult)]
+        rows = [asdict(coordinate) for coordinate in self.coordinates]
+        return pd.DataFrame(rows, columns=pd.Index(columns)).set_index("name")
+
+    def plot(self) -> "Figure":
+        """The statistic against its null, and the coordinates sorted by their contribution."""
+        from steinwise.plots import plot_check
+
+        return plot_check(self)
+
+    def __str__(self) -> str:
+        return "\n".join(_report(self))
+
+
+@dataclass(frozen=True, eq=False)
+class Discrepancy:
+    """The value of a discrepancy.
+
+    `standard_error` is None where the draws are too few, or too dependent, to have one;
+    `per_coordinate`, `contributions` and `witness` are None where the discrepancy has none.
+    """
+
+    value: float
+    standard_error: float | None
+    per_coordinate: Float[np.ndarray, " k"] | None
+    contributions: Float[np.ndarray, "n k"] | None
+    names: tuple[str, ...]
+    description: str
+    witness: Callable[..., np.ndarray] | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        error = "" if self.standard_error is None else f" +- {self.standard_error:.3g}"
+        lines = [f"{self.description}: {self.value:.6g}{error}"]
+        if self.per_coordinate is not None:
+            order = np.argsort(-self.per_coordinate)[:ROWS_SHOWN]
+            rows = [(self.names[j], f"{self.per_coordinate[j]:.6g}") for j in order]
+            lines += ["", *_aligned([("coordinate", "value"), *rows])]
+            lines += _left_out(len(self.names))
+        return "\n".join(lines)
+
+
+def format_pvalue(p: float, n_bootstrap: int) -> str:
+    """A p-value, or the smallest that this many bootstraps can give.
+
+    >>> format_pvalue(0.0313, 999), format_pvalue(0.001, 999)
+    ('0.031', '0.001 (the least possible)')
+    """
+    least = 1 / (n_bootstrap + 1)
+    digits = max(3, round(-np.log10(least)))
+    text = f"{p:.{digits}f}"
+    return f"{text} (the least possible)" if p <= least * (1 + 1e-9) else text
+
+
+def _report(result: CheckResult) -> list[str]:
+    draws = result.draws
+    if draws.independent:
+        shape = f"{draws.n_chains * draws.n_draws} independent draws"
+    else:
+        s = "s" * (draws.n_chains > 1)
+        shape = (
+            f"{draws.n_chains} chain{s} x {draws.n_draws} draws, worth about "
+            f"{draws.effective_draws:.0f} independent ones"
+        )
+    batches = f"{draws.n_batches} of {draws.batch_length} draw{'s' * (draws.batch_length > 1)}"
+    if not draws.independent:
+        assert draws.rhat is not None
+        batches += f"; autocorrelation time {draws.autocorrelation_time:.3g}"
+        batches += f", largest R-hat {draws.rhat:.3f}"
+    p = format_pvalue(result.pvalue, result.n_bootstrap)
+    facts = [
+        ("method", result.description),
+        ("draws", f"{shape}; {draws.dim} coordinate{'s' * (draws.dim > 1)}"),
+        ("batches", batches),
+        ("statistic", f"{result.statistic:.6g}"),
+        ("p-value", f"{p}, {result.n_bootstrap} bootstraps, seed {result.seed}"),
+    ]
+    if result.dtype != "float64":
+        facts.append(("precision", f"the density was evaluated in {result.dtype}"))
+    lines = ["steinwise check", *("  " + line for line in _aligned(facts))]
+    lines += ["\n" + _wrapped(f"Note: {note}") for note in result.notes]
+    if result.rejected:
+        lines.append(f"\nMisfit: the draws do not fit the density at level {result.alpha}.")
+    else:
+        lines.append(
+            f"\nNo misfit found at level {result.alpha}. This does not prove the draws right."
+        )
+    if result.coordinates:
+        lines += ["", *("  " + line for line in _coordinate_table(result))]
+    if any(c.adjusted_pvalue <= result.alpha for c in result.coordinates):
+        lines += ["", _wrapped(DEPENDENCE_NOTE)]
+    return lines
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, WIDTH)
+
+
+def _coordinate_table(result: CheckResult) -> list[str]:
+    ordered = sorted(result.coordinates, key=lambda c: (c.adjusted_pvalue, c.pvalue, -c.value))
+    rows = [("coordinate", "value", "p", "adjusted p", "verdict")]
+    rows += [
+        (c.name, f"{c.value:.4g}", f"{c.pvalue:.3f}", f"{c.adjusted_pvalue:.3f}", c.verdict)
+        for c in ordered[:ROWS_SHOWN]
+    ]
+    return _aligned(rows) + _left_out(len(ordered))
+
+
+def _left_out(count: int) -> list[str]:
+    more = count - ROWS_SHOWN
+    return [f"... and {more} more"] if more > 0 else []
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Columns padded to their widest entry; the last one is left ragged."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    padded = ("  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)) for r in rows)
+    return [line.rstrip() for line in padded]
+
+
+def _json_ready(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _json_ready(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_json_ready(item) for item in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return str(value)
+    return value

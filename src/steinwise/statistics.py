@@ -1,0 +1,183 @@
+"""From draws to batch sums: a mean of contributions, a product of features, a Gram matrix.
+
+Calibration sees only these sums: a G-vector per setting and coordinate for a mean, a G x G
+matrix for a pair statistic. Whatever the number of draws, the bootstrap costs the same.
+"""
+
+import abc
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from steinwise.batches import Batches
+from steinwise.memory import chunks
+
+
+@dataclass(frozen=True, eq=False)
+class BatchSums:
+    """Sums over batches for some coordinates: (setting, coordinate, G) or (..., G, G)."""
+
+    values: np.ndarray
+    batches: Batches
+
+    @property
+    def paired(self) -> bool:
+        return self.values.ndim == 4
+
+
+class AbstractStatistic(abc.ABC):
+    """Something that is averaged over draws or over pairs of draws."""
+
+    most_batches: ClassVar[int]
+
+    @abc.abstractmethod
+    def averaged(self) -> Float[np.ndarray, "n q"]:
+        """Columns whose autocorrelation decides how long a batch of a chain must be."""
+
+    @abc.abstractmethod
+    def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
+        """The sums, some coordinates at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mean(AbstractStatistic):
+    """The mean over draws of contributions, one column per coordinate; their sum is tested."""
+
+    contributions: Float[np.ndarray, "n k"]
+    most_batches: ClassVar[int] = 1000
+
+    def averaged(self) -> np.ndarray:
+        total = self.contributions.sum(axis=1, keepdims=True)
+        return np.concatenate([total, self.contributions], axis=1)
+
+    def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
+        yield BatchSums(batches.sums(self.contributions).T[None], batches)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureProduct(AbstractStatistic):
+    """The mean over pairs i != l of <left(x_i), right(x_l)>.
+
+    `features(part)` gives the two arrays (rows, setting, coordinate, feature) for a slice of the
+    draws, so that they never exist for all draws at once.
+    """
+
+    n: int
+    features: Callable[[slice], tuple[np.ndarray, np.ndarray]]
+    rows_per_chunk: int
+    most_batches: ClassVar[int] = 250
+
+    def averaged(self) -> np.ndarray:
+        return np.concatenate([self._columns(part) for part in self._parts()])
+
+    def _columns(self, part: slice) -> np.ndarray:
+        left, right = self.features(part)
+        flat = np.concatenate([left.reshape(len(left), -1), right.reshape(len(right), -1)], axis=1)
+        from steinwise.chains import MOST_COLUMNS, evenly
+
+        return flat[:, evenly(flat.shape[1], MOST_COLUMNS)]
+
+    def _parts(self) -> Iterator[slice]:
+        return chunks(self.n, self.rows_per_chunk)
+
+    def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
+        sums: list[np.ndarray] | None = None
+        for part in self._parts():
+            pair = self.features(part)
+            if sums is None:
+                sums = [np.zeros((batches.count, *side.shape[1:])) for side in pair]
+            for total, side in zip(sums, pair, strict=True):
+                add_rows(total, side, part.start, batches)
+        assert sums is not None
+        left, right = (np.moveaxis(side, 0, 2) for side in sums)  # (setting, coordinate, G, f)
+        yield BatchSums(left @ np.swapaxes(right, -1, -2), batches)
+
+
+def add_rows(total: np.ndarray, rows: np.ndarray, start: int, batches: Batches) -> None:
+    """Add consecutive rows, beginning at draw `start`, to the sums of their batches."""
+    stop = start + len(rows)
+    first = int(np.searchsorted(batches.bounds, start, side="right")) - 1
+    last = int(np.searchsorted(batches.bounds, stop, side="left"))
+    edges = np.maximum(batches.bounds[first:last] - start, 0)
+    total[first:last] += np.add.reduceat(rows, edges, axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Gram(AbstractStatistic):
+    """The mean over pairs i != l of a symmetric function of two draws, in tiles.
+
+    `function(parameters, rows, other_rows)` gives the tile; `rows` is a tuple of arrays with one
+    row per draw (the draws, their scores). It is compiled once per shape, so it must be a function
+    that stays the same between calls; what varies goes into `parameters`.
+    """
+
+    function: Callable[[Any, tuple, tuple], Array]
+    parameters: Any
+    rows: tuple[np.ndarray, ...]
+    monitored: Float[np.ndarray, "n q"]
+    memory: int
+    most_batches: ClassVar[int] = 250
+
+    def averaged(self) -> np.ndarray:
+        return self.monitored
+
+    def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
+        yield BatchSums(self._tiles(batches)[None, None], batches)
+
+    def diagonal(self) -> Float[np.ndarray, " n"]:
+        """The function of every draw with itself."""
+        with jax.enable_x64(True):
+            return np.asarray(_diagonal(self.function, self.parameters, self.rows))
+
+    def _tiles(self, batches: Batches) -> np.ndarray:
+        padded = [batches.padded(array) for array in self.rows]
+        arrays, weight = tuple(array for array, _ in padded), padded[0][1]
+        longest = weight.shape[1]
+        side = int(np.clip(np.sqrt(self.memory / (8 * 8)), 1, 2048))  # room for 8 tiles
+        per_tile = max(1, side // longest)
+        # batches of weight 0 fill the last tile, so that all tiles have one shape
+        missing = -len(weight) % per_tile
+        fill = [np.broadcast_to(a[:1], (missing, *a.shape[1:])) for a in arrays]
+        arrays = tuple(np.concatenate(pair) for pair in zip(arrays, fill, strict=True))
+        weight = np.concatenate([weight, np.zeros((missing, longest))])
+        out = np.zeros((len(weight), len(weight)))
+        parts = list(chunks(len(weight), per_tile))
+        with jax.enable_x64(True):
+            for a, one in enumerate(parts):
+                for other in parts[a:]:
+                    tile = _tile_sums(
+                        self.function,
+                        self.parameters,
+                        tuple(array[one] for array in arrays),
+                        tuple(array[other] for array in arrays),
+                        weight[one],
+                        weight[other],
+                    )
+                    out[one, other] = tile
+                    out[other, one] = out[one, other].T
+        return out[: batches.count, : batches.count]
+
+
+@partial(jax.jit, static_argnums=0)
+def _tile_sums(function, parameters, left, right, weight_left, weight_right) -> Array:
+    """Sums of the function over pairs of batches; the arrays are (batches, longest, ...)."""
+    shape = (*weight_left.shape, *weight_right.shape)
+    flat_left = tuple(array.reshape(-1, *array.shape[2:]) for array in left)
+    flat_right = tuple(array.reshape(-1, *array.shape[2:]) for array in right)
+    tile = function(parameters, flat_left, flat_right).reshape(shape)
+    return jnp.einsum("al,albm,bm->ab", weight_left, tile, weight_right)
+
+
+@partial(jax.jit, static_argnums=0)
+def _diagonal(function, parameters, rows) -> Array:
+    def one(row: tuple) -> Array:
+        alone = tuple(array[None] for array in row)
+        return function(parameters, alone, alone)[0, 0]
+
+    return jax.lax.map(one, rows, batch_size=1024)

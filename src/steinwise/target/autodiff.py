@@ -1,0 +1,366 @@
+"""A target from a JAX log density: derivatives along coordinate lines, not full gradients."""
+
+import functools
+import types
+import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from steinwise.errors import InputError, SteinwiseWarning, TargetError
+from steinwise.memory import chunks
+from steinwise.target.abstract import (
+    DEFAULT_MEMORY,
+    AbstractTarget,
+    require_finite,
+)
+
+POINTS_PER_CALL = 16384  # evaluations in one compiled call
+POINTS_PER_BATCH = 256  # evaluations that are vectorised together inside it
+FORWARD, REVERSE = "forward", "reverse"
+
+
+class _Plan(NamedTuple):
+    """How the density can be differentiated, found out once by abstract evaluation."""
+
+    wide: bool  # in 64 bit; otherwise in the precision of the caller's JAX configuration
+    dtype: str
+    score: str  # FORWARD or REVERSE
+    line: str
+
+
+@dataclass(frozen=True, eq=False)
+class Target(AbstractTarget):
+    """A density given by a JAX-traceable log density, known up to a constant.
+
+    Parameters
+    ----------
+    log_density
+        ``x`` of shape (d,) to a scalar.
+    lines
+        ``lines(x, j, y)``: the conditional score where the model has a cheaper one than a
+        derivative of `log_density`. For a coordinate, `j` is an integer, `y` a scalar and the
+        result d log p / d x_j at x with x_j replaced by y. For a block, `j` and `y` are vectors of
+        the same length, and so is the result.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp, numpy as np, steinwise as sw
+    >>> target = sw.Target(lambda x: -0.5 * jnp.sum(x**2))
+    >>> print(target.score(np.array([[1.0, -2.0]])))
+    [[-1.  2.]]
+    """
+
+    log_density: Callable[[Array], Array]
+    lines: Callable[..., Array] | None = None
+
+    def __init__(
+        self,
+        log_density: Callable[[Array], Array],
+        *,
+        lines: Callable[..., Array] | None = None,
+    ) -> None:
+        for name, function in (("log_density", log_density), ("lines", lines)):
+            if not callable(function) and not (name == "lines" and function is None):
+                raise InputError(
+                    f"{name} is of type {type(function).__name__}: expected a function. For a "
+                    "Gaussian use sw.Gaussian(mean, covariance)."
+                )
+        object.__setattr__(self, "log_density", log_density)
+        object.__setattr__(self, "lines", lines)
+        object.__setattr__(self, "_plans", {})
+        object.__setattr__(self, "_compiled", {})
+
+    @staticmethod
+    def from_score(
+        score: Callable[[np.ndarray], np.ndarray],
+        log_density: Callable[[np.ndarray], np.ndarray] | None = None,
+        *,
+        lines: Callable[..., np.ndarray] | None = None,
+    ) -> AbstractTarget:
+        """A target from a host function (n, d) -> (n, d), called in batches; no JAX needed.
+
+        Parameters
+        ----------
+        score
+            The gradient of log p, one row per draw, NumPy in and out.
+        log_density
+            Optional: (n, d) -> (n,), up to a constant.
+        lines
+            Optional: ``lines(x, j, y)`` with x (n, d) and y (n, m) to (n, m) for a coordinate;
+            j of length b and y (n, m, b) to (n, m, b) for a block.
+        """
+        from steinwise.target.host import HostTarget
+
+        return HostTarget(score, log_density, lines)
+
+    @property
+    def dim(self) -> int | None:
+        return None
+
+    def prepare(self, d: int) -> str:
+        return self._plan(d).dtype
+
+    def score(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray:
+        plan = self._plan(x.shape[1])
+        rows = min(_points_within(memory, x.shape[1]), 1024)
+        return self._in_chunks("score", plan, rows, x)
+
+    def line_scores(
+        self,
+        x: np.ndarray,
+        coordinates: np.ndarray,
+        y: np.ndarray,
+        *,
+        memory: int = DEFAULT_MEMORY,
+    ) -> np.ndarray:
+        plan = self._plan(x.shape[1])
+        rows = max(1, _points_within(memory, x.shape[1]) // max(1, y.shape[1] * y.shape[2]))
+        index = np.asarray(coordinates, dtype=np.int32)
+        return self._in_chunks("line", plan, _power_of_two(rows), x, y, index=index)
+
+    def block_scores(
+        self, x: np.ndarray, block: np.ndarray, y: np.ndarray, *, memory: int = DEFAULT_MEMORY
+    ) -> np.ndarray:
+        plan = self._plan(x.shape[1])
+        rows = max(1, _points_within(memory, x.shape[1]) // max(1, y.shape[1]))
+        index = np.asarray(block, dtype=np.int32)
+        return self._in_chunks("block", plan, _power_of_two(rows), x, y, index=index)
+
+    def _in_chunks(
+        self, kind: str, plan: _Plan, rows: int, x: np.ndarray, *y: np.ndarray, index=None
+    ) -> np.ndarray:
+        """Run a compiled function over chunks of rows, the last one padded to the same shape."""
+        compiled = self._function(kind, plan)
+        out = np.empty(y[0].shape if y else x.shape)
+        extra = () if index is None else (index,)
+        with _precision(plan.wide):
+            for part in chunks(len(x), rows):
+                size = part.stop - part.start
+                arrays = [_padded(array[part], rows) for array in (x, *y)]
+                out[part] = np.asarray(compiled(*arrays, *extra))[:size]
+                require_finite(out[part], x[part], part.start, f"({kind}s of the target)")
+        return out
+
+    def _function(self, kind: str, plan: _Plan) -> Callable[..., Array]:
+        cache: dict = self._compiled  # type: ignore[attr-defined]
+        key = (kind, plan)
+        if key not in cache:
+            if kind == "score":
+                point = _gradient(self.log_density, plan.score)
+                cache[key] = jax.jit(lambda x: _map_points(lambda i: point(x[i]), (len(x),)))
+            elif kind == "line":
+                along = self.lines or _line_derivative(self.log_density, plan.line)
+                cache[key] = jax.jit(functools.partial(_lines_of_rows, along))
+            else:
+                along = self.lines or _block_gradient(self.log_density, plan.score)
+                cache[key] = jax.jit(functools.partial(_blocks_of_rows, along))
+        return cache[key]
+
+    def _plan(self, d: int) -> _Plan:
+        plans: dict[int, _Plan] = self._plans  # type: ignore[attr-defined]
+        if d not in plans:
+            plans[d] = _make_plan(self.log_density, d)
+            if self.lines is not None:
+                _check_lines(self.lines, d, plans[d])
+        return plans[d]
+
+
+def as_target(target: Any) -> AbstractTarget:
+    """A target from what the user gave: a target, or a plain callable log density."""
+    if isinstance(target, AbstractTarget):
+        return target
+    if isinstance(target, types.FunctionType):
+        return _target_of_function(target)
+    if callable(target):
+        density: Callable[[Array], Array] = target
+        return Target(density)
+    raise InputError(
+        f"target is of type {type(target).__name__}: expected a log density (a JAX-traceable "
+        "function of one draw), sw.Target(...), sw.Target.from_score(...) or sw.Gaussian(...)."
+    )
+
+
+@functools.lru_cache(maxsize=16)
+def _target_of_function(function: types.FunctionType) -> Target:
+    return Target(function)  # the same function again need not compile again
+
+
+def _points_within(memory: int, d: int) -> int:
+    """Evaluations per compiled call: each is given room for 32 copies of its point."""
+    return int(np.clip(memory // (8 * d * 32), 1, POINTS_PER_CALL))
+
+
+def _power_of_two(rows: int) -> int:
+    return 1 << (rows.bit_length() - 1)
+
+
+def _padded(array: np.ndarray, rows: int) -> np.ndarray:
+    missing = rows - len(array)
+    if missing == 0:
+        return array
+    return np.concatenate([array, np.broadcast_to(array[-1:], (missing, *array.shape[1:]))])
+
+
+def _precision(wide: bool) -> AbstractContextManager:
+    return jax.enable_x64(True) if wide else nullcontext()
+
+
+# -- the functions that are compiled ------------------------------------------------------------
+
+
+def _map_points(function: Callable, shape: tuple[int, ...]) -> Array:
+    """function(flat index) for every index of `shape`, a batch at a time to bound the memory."""
+    count = int(np.prod(shape))
+    batch = min(POINTS_PER_BATCH, count)
+    indices = jnp.minimum(jnp.arange(-(-count // batch) * batch), count - 1)
+    out = jax.lax.map(jax.vmap(function), indices.reshape(-1, batch))
+    out = out.reshape(-1, *out.shape[2:])[:count]
+    return out.reshape(*shape, *out.shape[1:])
+
+
+def _lines_of_rows(along: Callable, x: Array, y: Array, coordinates: Array) -> Array:
+    def at(point: Array) -> Array:
+        i, c, m = jnp.unravel_index(point, y.shape)
+        return along(x[i], coordinates[c], y[i, c, m])
+
+    return _map_points(at, y.shape)
+
+
+def _blocks_of_rows(along: Callable, x: Array, y: Array, block: Array) -> Array:
+    def at(point: Array) -> Array:
+        i, m = jnp.unravel_index(point, y.shape[:2])
+        return along(x[i], block, y[i, m])
+
+    return _map_points(at, y.shape[:2])
+
+
+def _gradient(log_density: Callable, mode: str) -> Callable:
+    return jax.grad(log_density) if mode == REVERSE else jax.jacfwd(log_density)
+
+
+def _line_derivative(log_density: Callable, mode: str) -> Callable:
+    def derivative(x: Array, j: Array, y: Array) -> Array:
+        def line(t: Array) -> Array:
+            return log_density(x.at[j].set(t))
+
+        if mode == FORWARD:
+            return jax.jvp(line, (y,), (jnp.ones_like(y),))[1]
+        return jax.grad(line)(y)
+
+    return derivative
+
+
+def _block_gradient(log_density: Callable, mode: str) -> Callable:
+    def gradient(x: Array, block: Array, y: Array) -> Array:
+        return _gradient(lambda t: log_density(x.at[block].set(t)), mode)(y)
+
+    return gradient
+
+
+# -- finding out how the density can be differentiated -------------------------------------------
+
+
+def _make_plan(log_density: Callable, d: int) -> _Plan:
+    """Try 64 bit, then the caller's precision; forward mode for lines, reverse for scores."""
+    ambient_is_wide = jax.dtypes.canonicalize_dtype(np.float64) == np.float64
+    first_error: Exception | None = None
+    for wide in (True,) if ambient_is_wide else (True, False):
+        with _precision(wide):
+            try:
+                jax.eval_shape(log_density, jax.ShapeDtypeStruct((d,), _float(wide)))
+            except Exception as error:  # kept, and raised below if nothing else works
+                first_error = first_error or error
+                continue
+            _check_shape(log_density, d, wide)
+            score = _first_that_traces(
+                {m: _gradient(log_density, m) for m in (REVERSE, FORWARD)}, (d,), wide
+            )
+            line = _first_that_traces(
+                {
+                    m: functools.partial(_at_zero, _line_derivative(log_density, m))
+                    for m in (FORWARD, REVERSE)
+                },
+                (d,),
+                wide,
+            )
+        if not wide:
+            warnings.warn(
+                "the log density cannot be traced in 64 bit (a float32 scan carry, cond branch or "
+                f"literal dtype inside it: {_first_line(first_error)}). It is evaluated in "
+                "float32, so scores carry about 7 digits. Let its dtypes follow its input, "
+                "x.dtype, to have 64 bit.",
+                SteinwiseWarning,
+                stacklevel=2,
+            )
+        return _Plan(wide, "float64" if wide else "float32", score, line)
+    raise TargetError(
+        f"the log density failed on one draw of shape ({d},): {type(first_error).__name__}: "
+        f"{_first_line(first_error)} It must take one draw, not a batch, and use jax.numpy. Does "
+        f"it expect another number of coordinates than the {d} of the draws? A function that only "
+        "runs in NumPy or PyTorch goes in by sw.Target.from_score."
+    ) from first_error
+
+
+def _float(wide: bool) -> type:
+    return np.float64 if wide else np.float32
+
+
+def _at_zero(derivative: Callable, x: Array) -> Array:
+    return derivative(x, jnp.int32(0), x[0])
+
+
+def _first_line(error: Exception | None) -> str:
+    return (str(error).strip().splitlines() or [""])[0]
+
+
+def _check_shape(log_density: Callable, d: int, wide: bool) -> None:
+    out = jax.eval_shape(log_density, jax.ShapeDtypeStruct((d,), _float(wide)))
+    if not isinstance(out, jax.ShapeDtypeStruct) or out.shape != ():
+        raise TargetError(
+            f"the log density returned {out!r} for one draw of shape ({d},): expected a scalar, "
+            "shape (). Sum over the coordinates (jnp.sum), or drop the batch axis: it is called with one draw at a time."
+        )
+    if not jnp.issubdtype(out.dtype, jnp.floating):
+        raise TargetError(f"the log density returned dtype {out.dtype}: expected a real float.")
+
+
+def _first_that_traces(candidates: dict[str, Callable], shape: tuple, wide: bool) -> str:
+    errors = []
+    for mode, function in candidates.items():
+        try:
+            jax.eval_shape(function, jax.ShapeDtypeStruct(shape, _float(wide)))
+        except Exception as error:  # both are reported below
+            errors.append(error)
+        else:
+            return mode
+    raise TargetError(
+        "the log density can be evaluated but not differentiated, neither in forward nor in "
+        f"reverse mode: {_first_line(errors[0])} / {_first_line(errors[1])} Give its score by "
+        "sw.Target.from_score, or its conditional scores by lines=."
+    ) from errors[0]
+
+
+def _check_lines(lines: Callable, d: int, plan: _Plan) -> None:
+    with _precision(plan.wide):
+        x = jax.ShapeDtypeStruct((d,), _float(plan.wide))
+        j = jax.ShapeDtypeStruct((), np.int32)
+        y = jax.ShapeDtypeStruct((), _float(plan.wide))
+        try:
+            out = jax.eval_shape(lines, x, j, y)
+        except Exception as error:
+            raise TargetError(
+                f"lines(x, j, y) failed on x of shape ({d},), an integer j and a scalar y: "
+                f"{_first_line(error)} It must be JAX-traceable in all three."
+            ) from error
+    if getattr(out, "shape", None) != ():
+        raise TargetError(
+            f"lines(x, j, y) returned {out!r} for a scalar y: expected a scalar, the derivative "
+            "of the log density along coordinate j at x with x_j replaced by y."
+        )

@@ -1,0 +1,91 @@
+"""The Gaussian target, in closed form: a score along a line costs one multiplication."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from jaxtyping import Float
+
+from steinwise.errors import InputError
+from steinwise.target.abstract import DEFAULT_MEMORY, AbstractTarget, check_dimension
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Gaussian(AbstractTarget):
+    """N(mean, covariance), with score -P (x - mean), P the inverse of the covariance.
+
+    Examples
+    --------
+    >>> import numpy as np, steinwise as sw
+    >>> target = sw.Gaussian([0.0, 1.0], [[1.0, 0.5], [0.5, 1.0]])
+    >>> print(target.score(np.array([[0.0, 1.0]])))
+    [[0. 0.]]
+    """
+
+    mean: Float[np.ndarray, " d"]
+    covariance: Float[np.ndarray, "d d"]
+    precision: Float[np.ndarray, "d d"]
+
+    def __init__(self, mean: object, covariance: object) -> None:
+        mean_array = np.array(mean, dtype=np.float64)
+        covariance_array = np.array(covariance, dtype=np.float64)
+        d = mean_array.size
+        if mean_array.ndim != 1 or covariance_array.shape != (d, d):
+            raise InputError(
+                f"mean has shape {mean_array.shape} and covariance {covariance_array.shape}: "
+                "expected (d,) and (d, d). For independent coordinates use np.diag(variances)."
+            )
+        if not (np.isfinite(mean_array).all() and np.isfinite(covariance_array).all()):
+            raise InputError("mean or covariance has entries that are not finite.")
+        if not np.allclose(covariance_array, covariance_array.T, rtol=1e-10, atol=0):
+            worst = np.abs(covariance_array - covariance_array.T).max()
+            raise InputError(f"the covariance is not symmetric: it differs by up to {worst:.3g}.")
+        try:
+            factor = scipy.linalg.cho_factor(covariance_array, lower=True)
+        except np.linalg.LinAlgError as error:
+            smallest = np.linalg.eigvalsh(covariance_array)[0]
+            raise InputError(
+                f"the covariance is not positive definite: its smallest eigenvalue is "
+                f"{smallest:.3g}. Was a precision or a correlation matrix meant?"
+            ) from error
+        precision = scipy.linalg.cho_solve(factor, np.eye(d))
+        object.__setattr__(self, "mean", mean_array)
+        object.__setattr__(self, "covariance", covariance_array)
+        object.__setattr__(self, "precision", (precision + precision.T) / 2)
+
+    @property
+    def dim(self) -> int | None:
+        return self.mean.size
+
+    def prepare(self, d: int) -> str:
+        check_dimension(self.mean.size, d)
+        return "float64"
+
+    def score(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray:  # noqa: ARG002
+        return (self.mean - x) @ self.precision
+
+    def line_scores(
+        self,
+        x: np.ndarray,
+        coordinates: np.ndarray,
+        y: np.ndarray,
+        *,
+        memory: int = DEFAULT_MEMORY,  # noqa: ARG002
+    ) -> np.ndarray:
+        at_x = (self.mean - x) @ self.precision[:, coordinates]
+        curvature = self.precision[coordinates, coordinates]
+        return (at_x + curvature * x[:, coordinates])[..., None] - curvature[:, None] * y
+
+    def block_scores(
+        self,
+        x: np.ndarray,
+        block: np.ndarray,
+        y: np.ndarray,
+        *,
+        memory: int = DEFAULT_MEMORY,  # noqa: ARG002
+    ) -> np.ndarray:
+        at_x = (self.mean - x) @ self.precision[:, block]
+        return at_x[:, None] - (y - x[:, None, block]) @ self.precision[np.ix_(block, block)]
+
+    def __repr__(self) -> str:
+        return f"Gaussian(d={self.mean.size})"
