@@ -8,8 +8,10 @@ all settings and coordinates, so that a maximum over them is calibrated jointly.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from steinwise.batches import Batches
 from steinwise.random import stream
@@ -50,65 +52,185 @@ def bootstrap(sums: BatchSums, signs: Float[np.ndarray, "l batch"]) -> Bootstrap
     """Bootstrap all settings and coordinates of some batch sums with the same signs."""
     if not sums.paired:
         values, terms = sums.values, float(sums.batches.lengths.sum())
-        null = np.einsum("lg,skg->lsk", signs, values, optimize=True)
+        with jax.enable_x64(True):
+            null = np.asarray(_linear_forms(signs, values))
         scale = np.sqrt((values**2).sum(axis=-1))
         return Bootstrap(values.sum(axis=-1) / terms, scale / terms, null / terms)
     values, terms = np.where(sums.batches.allowed, sums.values, 0.0), sums.batches.pairs
     symmetric = (values + np.swapaxes(values, -1, -2)) / 2
     # U_gh has U_hg as its mirror: sum over g != h of eps_g eps_h U_gh has variance 2 sum U_sym^2
     scale = np.sqrt(2 * (symmetric**2).sum(axis=(-1, -2)))
-    null = np.empty((len(signs), *values.shape[:2]))
-    for index in np.ndindex(values.shape[:2]):
-        null[(slice(None), *index)] = np.einsum("lg,lg->l", signs @ symmetric[index], signs)
+    with jax.enable_x64(True):
+        forms = np.asarray(_quadratic_forms(signs, symmetric.reshape(-1, *symmetric.shape[2:])))
+    null = forms.T.reshape(len(signs), *values.shape[:2])
     return Bootstrap(values.sum(axis=(-1, -2)) / terms, scale / terms, null / terms)
+
+
+# compiled rather than left to NumPy: BLAS threads spin on a busy machine, at many times the cost
+
+
+@jax.jit
+def _linear_forms(signs: Array, values: Array) -> Array:
+    return jnp.einsum("lg,skg->lsk", signs, values)
+
+
+@jax.jit
+def _quadratic_forms(signs: Array, matrices: Array) -> Array:
+    return jax.lax.map(lambda matrix: jnp.sum((signs @ matrix) * signs, axis=1), matrices)
+
+
+def largest_over_settings(
+    sums: BatchSums, signs: Float[np.ndarray, "l batch"]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Statistics and standardised statistics (setting, k), and the null's largest (l, k)."""
+    if sums.paired or not sums.two_sided:
+        found = bootstrap(sums, signs)
+        z, null = found.standardised
+        return found.statistic, z, null.max(axis=1)
+    # many settings: their bootstraps never exist all at once
+    scale = np.sqrt((sums.values**2).sum(axis=-1))
+    scaled = sums.values / np.where(scale > 0, scale, np.inf)[..., None]
+    with jax.enable_x64(True):
+        null = np.asarray(_largest_forms(signs, scaled.swapaxes(0, 1))).T
+    total = sums.values.sum(axis=-1)
+    return total / sums.batches.lengths.sum(), np.abs(scaled.sum(axis=-1)), null
+
+
+@jax.jit
+def _largest_forms(signs: Array, values: Array) -> Array:
+    return jax.lax.map(lambda one: jnp.max(jnp.abs(signs @ one.T), axis=1), values)
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
     """A verdict on all coordinates together and on each."""
 
-    statistic: float  # of the setting that decided
+    statistic: float  # of the dense setting that is largest
     pvalue: float
-    normal_pvalue: float | None  # a cross-check that needs no bootstrap; for means only
-    observed: float  # what was compared with the null: the largest standardised statistic
+    normal_pvalue: float | None  # a cross-check that needs no bootstrap; for one mean only
+    observed: float  # what was compared with the null
     null: Float[np.ndarray, " l"]
-    setting: int  # the setting that decided
-    values: Float[np.ndarray, " k"]  # per coordinate, in the deciding setting
+    values: Float[np.ndarray, " k"]  # per coordinate, in the dense setting that is largest
     coordinate_pvalues: Float[np.ndarray, " k"]
     adjusted_pvalues: Float[np.ndarray, " k"]
+    deciding: tuple[tuple[str, int], ...]  # per coordinate, the family and setting that decided
+    settings: dict[str, np.ndarray]  # per family, the setting that is largest in each coordinate
+    largest_null: dict[str, np.ndarray]  # per family, the null of the largest coordinate
+
+
+@dataclass(eq=False)
+class _Family:
+    """One family's evidence, gathered block by block of coordinates."""
+
+    first: BatchSums
+    total: np.ndarray
+    statistics: list[np.ndarray]  # (setting, k)
+    z: list[np.ndarray]  # (k,), the largest over settings
+    settings: list[np.ndarray]  # (k,), which
+    null: list[np.ndarray]  # (l, k)
 
 
 def calibrate(
     blocks: Iterable[BatchSums], batches: Batches, n_bootstrap: int, seed: object
 ) -> Calibration:
-    """p-values of the sum over coordinates, largest over settings, and of every coordinate."""
+    """p-values of all coordinates together, largest over settings, and of every coordinate."""
     signs = rademacher(seed, n_bootstrap, batches.count)
-    each: list[Bootstrap] = []
-    total: np.ndarray | float = 0.0
-    paired = False
+    families: dict[str, _Family] = {}
     for block in blocks:
-        each.append(bootstrap(block, signs))
-        total = total + block.values.sum(axis=1, keepdims=True)
-        paired = block.paired
-    joint = bootstrap(BatchSums(np.asarray(total), batches), signs)
-    z, null_z = joint.standardised
-    setting = int(np.argmax(z[:, 0]))
-    observed, null = z[setting, 0], null_z[:, :, 0].max(axis=1)
+        statistic, z, null = largest_over_settings(block, signs)
+        family = families.setdefault(block.family, _Family(block, np.zeros(()), [], [], [], []))
+        if block.dense:  # the groups have totals of their own: their families have other names
+            family.total = family.total + block.values.sum(axis=1, keepdims=True)
+        family.statistics.append(statistic)
+        family.z.append(z.max(axis=0))
+        family.settings.append(z.argmax(axis=0))
+        family.null.append(null)
 
-    per_coordinate = [bootstrapped.standardised for bootstrapped in each]
-    z_k = np.concatenate([one.max(axis=0) for one, _ in per_coordinate])
-    null_k = np.concatenate([other.max(axis=1) for _, other in per_coordinate], axis=1)
+    z_k = {name: np.concatenate(family.z) for name, family in families.items()}
+    null_k = {name: np.concatenate(family.null, axis=1) for name, family in families.items()}
+    dense = {name: family for name, family in families.items() if family.first.dense}
+    joint = {name: bootstrap(BatchSums(f.total, batches), signs) for name, f in dense.items()}
+
+    candidates = [
+        (z[:, 0].max(), null[:, :, 0].max(axis=1))
+        for z, null in (found.standardised for found in joint.values())
+    ]
+    candidates += [
+        (z_k[name].max(), null_k[name].max(axis=1))
+        for name, family in families.items()
+        if family.first.sparse
+    ]
+    observed, null = _together(candidates)
+
+    main = next(iter(dense))
+    largest = int(np.argmax(joint[main].standardised[0][:, 0]))
+    lone_mean = len(families) == 1 and len(candidates) == 1 and not families[main].first.paired
+    settings = {name: np.concatenate(family.settings) for name, family in families.items()}
+    groups = dict.fromkeys(family.first.group for family in families.values())
+    members = [[n for n, f in families.items() if f.first.group == group] for group in groups]
+    judged = [_per_coordinate({n: z_k[n] for n in m}, {n: null_k[n] for n in m}) for m in members]
+    scores = np.concatenate([one for one, _, _ in judged])
+    null_scores = np.concatenate([other for _, other, _ in judged], axis=1)
     return Calibration(
-        statistic=float(joint.statistic[setting, 0]),
+        statistic=float(joint[main].statistic[largest, 0]),
         pvalue=float(share_at_or_above(observed, null)),
-        normal_pvalue=None if paired else normal_tail(float(observed)),
+        normal_pvalue=normal_tail(float(observed)) if lone_mean else None,
         observed=float(observed),
         null=null,
-        setting=setting,
-        values=np.concatenate([one.statistic[setting] for one in each]),
-        coordinate_pvalues=share_at_or_above(z_k, null_k),
-        adjusted_pvalues=step_down(z_k, null_k),
+        values=np.concatenate(
+            [one[largest] for family in dense.values() for one in family.statistics]
+        ),
+        coordinate_pvalues=share_at_or_above(scores, null_scores),
+        adjusted_pvalues=step_down(scores, null_scores),
+        deciding=tuple(
+            (name, int(settings[name][k]))
+            for _, _, deciding in judged
+            for k, name in enumerate(deciding)
+        ),
+        settings=settings,
+        largest_null={name: null.max(axis=1) for name, null in null_k.items()},
     )
+
+
+def _together(
+    candidates: list[tuple[np.ndarray, np.ndarray]],
+) -> tuple[np.ndarray, np.ndarray]:
+    """The largest of several statistics after each is put on the scale of its own null."""
+    if len(candidates) == 1:
+        return candidates[0]
+    scored = [tail_scores(observed, null, null) for observed, null in candidates]
+    observed = np.max([one for one, _ in scored], axis=0)
+    return observed, np.max([null for _, null in scored], axis=0)
+
+
+def _per_coordinate(
+    z: dict[str, np.ndarray], null: dict[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """For every coordinate the largest over families, each on the scale of its pooled null."""
+    names = list(z)
+    if len(names) == 1:
+        return z[names[0]], null[names[0]], names * len(z[names[0]])
+    scored = [tail_scores(z[name], null[name], null[name].ravel()) for name in names]
+    every = np.stack([one for one, _ in scored])
+    largest = every.argmax(axis=0)
+    null_scores = np.max([other for _, other in scored], axis=0)
+    return every.max(axis=0), null_scores, [names[index] for index in largest]
+
+
+def tail_scores(
+    observed: np.ndarray, null: np.ndarray, pool: Float[np.ndarray, " m"]
+) -> tuple[np.ndarray, np.ndarray]:
+    """-log of the pool's tail above each value, going on as an exponential beyond the pool."""
+    pool = np.sort(pool)
+    tail = -np.log((len(pool) - np.arange(len(pool)) - 0.5) / len(pool))
+    excess = pool[-max(1, len(pool) // 20) :] - pool[-max(1, len(pool) // 20)]
+    rate = 1 / max(float(excess.mean()), 1e-12)
+
+    def score(values: np.ndarray) -> np.ndarray:
+        beyond = np.maximum(values - pool[-1], 0.0) * rate
+        return np.interp(values, pool, tail) + beyond
+
+    return score(observed), score(null)
 
 
 def normal_tail(z: float) -> float:

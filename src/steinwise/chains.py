@@ -10,6 +10,7 @@ HIDDEN_CHAIN_LEVEL = 0.004
 HIDDEN_CHAIN_LAGS = 10
 HIDDEN_CHAIN_ENTRIES = 2_000_000
 DRIFT_LEVEL = 1e-4
+DRIFT_EXCESS = 3.0  # times the furthest of the later windows
 
 
 class Autocorrelation(NamedTuple):
@@ -37,10 +38,16 @@ def autocorrelation_times(columns: Float[np.ndarray, "chain draw q"]) -> np.ndar
 
 
 def rhat(values: Float[np.ndarray, "chain draw d"]) -> np.ndarray:
-    """Rank-normalised split R-hat of every coordinate (of an even subset if there are many)."""
+    """Rank-normalised split R-hat of every coordinate (of an even subset if there are many).
+
+    A single chain is taken as two, so that it is compared with itself in quarters.
+    """
     from arviz_stats.base.array import array_stats
 
     subset = values[..., evenly(values.shape[-1], MOST_COLUMNS)]
+    if len(subset) == 1:
+        half = subset.shape[1] // 2
+        subset = np.concatenate([subset[:, :half], subset[:, -half:]])
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.asarray(array_stats.rhat(subset, chain_axis=0, draw_axis=1), dtype=float)
     return np.where(np.isnan(found), np.inf, found)  # a chain that never moved
@@ -51,25 +58,31 @@ def evenly(count: int, most: int) -> np.ndarray:
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
 
 
-def drift(batch_means: Float[np.ndarray, "chain batch q"]) -> float | None:
-    """How far the first batch of a chain is from the later ones, if more than chance allows.
+def drift(columns: Float[np.ndarray, "chain draw q"], length: int) -> float | None:
+    """How far the first `length` draws of a chain are from later ones, if more than chance allows.
 
-    Returns the distance in standard deviations of a batch mean, for the chain and column where
-    it is largest; None where it is explained by chance, or where batches are too few to tell.
+    Their mean is compared with the means of all windows of that length after the first quarter.
+    It must be further out than a normal law allows, and three times as far as any of those
+    windows: where tails are heavy or windows short, some of them are far out too. Returns the
+    distance in standard deviations of a window, for the chain and column where it is largest;
+    None where it is explained by chance, or where windows are too few to tell.
     """
     from scipy import stats
 
-    chains, batches, columns = batch_means.shape
-    if batches < 4:
+    chains, draws, q = columns.shape
+    windows = draws // length
+    if windows < 4:
         return None
-    late = batch_means[:, batches // 2 :]
+    means = columns[:, : windows * length].reshape(chains, windows, length, q).mean(axis=2)
+    late = means[:, -(-windows // 4) :]
+    away = late - late.mean(axis=1, keepdims=True)
     freedom = chains * (late.shape[1] - 1)
-    variance = ((late - late.mean(axis=1, keepdims=True)) ** 2).sum(axis=(0, 1)) / freedom
-    deviation = np.abs(batch_means[:, 0] - late.mean(axis=1))
-    unit = np.sqrt(variance * (1 + 1 / late.shape[1]))
-    z = float((deviation / np.where(unit > 0, unit, np.inf)).max())
-    bound = stats.t.isf(DRIFT_LEVEL / (2 * chains * columns), freedom)
-    return z if z > bound else None
+    unit = np.sqrt((away**2).sum(axis=(0, 1)) / freedom * (1 + 1 / late.shape[1]))
+    unit = np.where(unit > 0, unit, np.inf)
+    first = (np.abs(means[:, 0] - late.mean(axis=1)) / unit).max(axis=0)
+    bound = stats.t.isf(DRIFT_LEVEL / (2 * chains * q), freedom)
+    moved = first > np.maximum(bound, DRIFT_EXCESS * (np.abs(away) / unit).max(axis=(0, 1)))
+    return float(first[moved].max()) if moved.any() else None
 
 
 def row_autocorrelation(rows: Float[np.ndarray, "n d"]) -> Autocorrelation | None:

@@ -8,12 +8,12 @@ import numpy as np
 
 import steinwise
 from steinwise.batches import BatchPlan, plan_batches
-from steinwise.calibration import Calibration, calibrate
+from steinwise.calibration import calibrate
 from steinwise.errors import InputError, SteinwiseWarning
 from steinwise.memory import budget_bytes
 from steinwise.methods import BY_NAME, AbstractMethod, Work
 from steinwise.random import seed_words
-from steinwise.results import CheckResult, CoordinateResult, DrawsSummary
+from steinwise.results import CheckResult, DrawsSummary
 from steinwise.samples import Samples
 from steinwise.target import as_target
 
@@ -22,7 +22,7 @@ def check(
     draws: Any,
     target: Any,
     *,
-    method: str | AbstractMethod,
+    method: str | AbstractMethod = "transported",
     alpha: float = 0.05,
     n_bootstrap: int = 1000,
     seed: Any = 0,
@@ -43,7 +43,9 @@ def check(
         A log density (a JAX-traceable function of one draw), `sw.Target(...)`,
         `sw.Target.from_score(...)` or `sw.Gaussian(...)`.
     method
-        A method object such as `sw.methods.KCCSD(conditional=...)`, or "ksd".
+        "transported" (the default: the conditional probability transform of every coordinate, see
+        `sw.methods.Transported`), "ksd", or a method object such as
+        `sw.methods.KCCSD(conditional=...)`.
     alpha
         The level of the test.
     n_bootstrap
@@ -71,21 +73,19 @@ def check(
     --------
     >>> import numpy as np, steinwise as sw
     >>> draws = np.random.default_rng(1).normal(size=(400, 3)) * [1.0, 1.0, 1.5]
-    >>> def own_conditionals(key, x, n_atoms):
-    ...     noise = np.random.default_rng(key).normal(size=(*x.shape, n_atoms))
-    ...     return noise * np.array([1.0, 1.0, 1.5])[:, None]
-    >>> method = sw.methods.KCCSD(sw.conditionals.Sampler(own_conditionals))
-    >>> result = sw.check(draws, sw.Gaussian(np.zeros(3), np.eye(3)), method=method)
+    >>> result = sw.check(draws, sw.Gaussian(np.zeros(3), np.eye(3)))
     >>> result.rejected
     True
-    >>> [c.name for c in result.coordinates if c.adjusted_pvalue <= 0.05]
-    ['x[2]']
+    >>> for c in result.coordinates:
+    ...     print(f"{c.name}: {c.verdict}")
+    x[0]: no misfit found
+    x[1]: no misfit found
+    x[2]: draws are too wide (sd 1.5 of the target's conditional)
+    direction 1 (x[2]): no misfit found
     """
     chosen = _method(method)
-    _check_options(alpha, n_bootstrap, seed)
+    _check_options(alpha, n_bootstrap, seed, batch_length)
     budget = budget_bytes(memory)
-    if independent is False and np.ndim(draws) == 2:
-        draws = np.asarray(draws)[None]
     samples = Samples.of(draws, names=names, independent=independent)
     density = as_target(target)
     dtype = density.prepare(samples.dim)
@@ -103,7 +103,7 @@ def check(
         alpha=alpha,
         method=chosen.name,
         description=chosen.describe(),
-        coordinates=_coordinates(chosen.labels(samples), verdict, alpha),
+        coordinates=chosen.coordinates(samples, statistic, plan, verdict, alpha),
         draws=_summary(samples, plan),
         n_bootstrap=n_bootstrap,
         seed=seed,
@@ -127,7 +127,7 @@ def _method(method: str | AbstractMethod) -> AbstractMethod:
     )
 
 
-def _check_options(alpha: Any, n_bootstrap: Any, seed: Any) -> None:
+def _check_options(alpha: Any, n_bootstrap: Any, seed: Any, batch_length: Any) -> None:
     if not isinstance(alpha, (int, float, np.floating)) or not 0 < alpha < 1:
         raise InputError(f"alpha is {alpha!r}: expected a level between 0 and 1, such as 0.05.")
     if isinstance(n_bootstrap, bool) or not isinstance(n_bootstrap, (int, np.integer)):
@@ -136,25 +136,14 @@ def _check_options(alpha: Any, n_bootstrap: Any, seed: Any) -> None:
     if n_bootstrap < needed:
         raise InputError(
             f"n_bootstrap is {n_bootstrap}, whose least p-value is {1 / (n_bootstrap + 1):.3g}: "
-            f"the level {alpha} can never be reached. Take at least {needed}; {20 * needed} is better."
+            f"the level {alpha} can never be reached. Take at least {needed}; {20 * needed} is "
+            "better."
         )
+    if batch_length is not None:
+        whole = isinstance(batch_length, (int, np.integer)) and not isinstance(batch_length, bool)
+        if not whole or batch_length < 1:
+            raise InputError(f"batch_length is {batch_length!r}: expected a whole number of draws.")
     seed_words(seed)
-
-
-def _coordinates(
-    labels: tuple[str, ...], verdict: Calibration, alpha: float
-) -> tuple[CoordinateResult, ...]:
-    return tuple(
-        CoordinateResult(
-            name=name,
-            value=float(verdict.values[k]),
-            pvalue=float(verdict.coordinate_pvalues[k]),
-            adjusted_pvalue=float(verdict.adjusted_pvalues[k]),
-            effect=None,
-            verdict="misfit" if verdict.adjusted_pvalues[k] <= alpha else "no misfit found",
-        )
-        for k, name in enumerate(labels)
-    )
 
 
 def _summary(samples: Samples, plan: BatchPlan) -> DrawsSummary:

@@ -4,10 +4,12 @@ import json
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+
+from steinwise.random import seed_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,15 +25,22 @@ DEPENDENCE_NOTE = (
 )
 
 
+class Effect(NamedTuple):
+    """How far a coordinate is off, given all others, in terms of the target's conditional."""
+
+    shift: float  # of the mean, in conditional standard deviations
+    spread: float  # standard deviation, as a multiple of the conditional one
+
+
 @dataclass(frozen=True)
 class CoordinateResult:
-    """The verdict on one coordinate (or block)."""
+    """The verdict on one coordinate (or block, or direction)."""
 
     name: str
     value: float
     pvalue: float
     adjusted_pvalue: float  # over all coordinates, step-down: controls the family-wise error
-    effect: float | None  # None where the method has no size that a person can read
+    effect: Effect | None  # None where the method has no size that a person can read
     verdict: str
 
 
@@ -73,7 +82,7 @@ class CheckResult:
     @property
     def rejected(self) -> bool:
         """Whether the p-value is at most alpha."""
-        return self.pvalue <= self.alpha
+        return bool(self.pvalue <= self.alpha)
 
     def to_dict(self) -> dict[str, Any]:
         """All of the result but the bootstrap values, as plain Python objects."""
@@ -82,14 +91,15 @@ class CheckResult:
             for f in fields(self)
             if f.name not in ("null", "coordinates", "draws")
         }
-        plain["seed"] = self.seed if isinstance(self.seed, int) else str(self.seed)
+        plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in plain.items()}
+        plain["seed"] = _plain_seed(self.seed)
         plain["notes"] = list(self.notes)
         return {
             "schema_version": SCHEMA_VERSION,
             **plain,
             "rejected": self.rejected,
             "draws": asdict(self.draws),
-            "coordinates": [asdict(c) for c in self.coordinates],
+            "coordinates": [_plain_coordinate(c) for c in self.coordinates],
         }
 
     def to_json(self, *, indent: int | None = 2) -> str:
@@ -104,8 +114,12 @@ class CheckResult:
             raise ModuleNotFoundError(
                 "to_dataframe needs pandas: pip install 'steinwise[io]'"
             ) from error
-        columns = [f.name for f in fields(CoordinateResult)]
-        rows = [asdict(coordinate) for coordinate in self.coordinates]
+        rows = []
+        for c in self.coordinates:
+            row = asdict(c)
+            effect = row.pop("effect") or Effect(np.nan, np.nan)
+            rows.append(row | {"shift": effect[0], "spread": effect[1]})
+        columns = ["name", "value", "pvalue", "adjusted_pvalue", "shift", "spread", "verdict"]
         return pd.DataFrame(rows, columns=pd.Index(columns)).set_index("name")
 
     def plot(self) -> "Figure":
@@ -178,7 +192,7 @@ def _report(result: CheckResult) -> list[str]:
         ("draws", f"{shape}; {draws.dim} coordinate{'s' * (draws.dim > 1)}"),
         ("batches", batches),
         ("statistic", f"{result.statistic:.6g}"),
-        ("p-value", f"{p}, {result.n_bootstrap} bootstraps, seed {result.seed}"),
+        ("p-value", f"{p}, {result.n_bootstrap} bootstraps, seed {_plain_seed(result.seed)}"),
     ]
     if result.dtype != "float64":
         facts.append(("precision", f"the density was evaluated in {result.dtype}"))
@@ -221,6 +235,17 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     padded = ("  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)) for r in rows)
     return [line.rstrip() for line in padded]
+
+
+def _plain_seed(seed: object) -> int | list[int]:
+    """The seed as it can be written down: an integer, or the words of a JAX key."""
+    words = seed_words(seed)
+    return words[0] if len(words) == 1 else words
+
+
+def _plain_coordinate(coordinate: CoordinateResult) -> dict[str, Any]:
+    effect = coordinate.effect
+    return asdict(coordinate) | {"effect": None if effect is None else effect._asdict()}
 
 
 def _json_ready(value: Any) -> Any:

@@ -110,6 +110,11 @@ def _to_array(draws: Any) -> np.ndarray:
             "axis is the coordinate. Concatenate the unconstrained parameters along the last axis "
             "(jax.flatten_util.ravel_pytree does it for one draw)."
         )
+    if np.ma.is_masked(draws):
+        raise InputError(
+            f"draws is a masked array with {np.ma.count_masked(draws)} masked entries: expected "
+            "every entry of every draw. np.ma.compress_rows(draws) drops the rows that have any."
+        )
     try:
         array = np.asarray(draws)
     except Exception as error:

@@ -21,10 +21,21 @@ from steinwise.memory import chunks
 
 @dataclass(frozen=True, eq=False)
 class BatchSums:
-    """Sums over batches for some coordinates: (setting, coordinate, G) or (..., G, G)."""
+    """Sums over batches for some coordinates: (setting, coordinate, G) or (..., G, G).
+
+    A statistic may have several families of settings, and several groups of coordinates, each with
+    its own families. What is `dense` is summed over coordinates
+    for the verdict on all of them together; of what is `sparse` the largest coordinate enters that
+    verdict too. A `two_sided` family is judged by its absolute value.
+    """
 
     values: np.ndarray
     batches: Batches
+    family: str = ""
+    group: str = ""
+    dense: bool = True
+    sparse: bool = False
+    two_sided: bool = False
 
     @property
     def paired(self) -> bool:

@@ -3,7 +3,8 @@
 from steinwise.methods.abstract import AbstractMethod, Work
 from steinwise.methods.complete_conditional import KCCSD
 from steinwise.methods.kernelized import KSD
+from steinwise.methods.transported import Transported
 
-BY_NAME: dict[str, type[AbstractMethod]] = {"ksd": KSD}
+BY_NAME: dict[str, type[AbstractMethod]] = {"ksd": KSD, "transported": Transported}
 
-__all__ = ["BY_NAME", "KCCSD", "KSD", "AbstractMethod", "Work"]
+__all__ = ["BY_NAME", "KCCSD", "KSD", "AbstractMethod", "Transported", "Work"]

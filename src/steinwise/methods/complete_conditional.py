@@ -92,12 +92,16 @@ class KCCSD(AbstractMethod):
             for columns, index, kernel in groups:
                 if self.blocks is None:
                     points, weights = atoms.points[:, index], atoms.weights[:, index]
-                    found = target.line_scores(x[part], index, points, memory=work.memory)
+                    found = target.line_scores(
+                        x[part], index, points, memory=work.memory, first_row=part.start
+                    )
                     function = _coordinates
                 else:
                     points = np.moveaxis(atoms.points[:, index], 1, 2)
                     weights = atoms.weights[:, index[0]]
-                    found = target.block_scores(x[part], index, points, memory=work.memory)
+                    found = target.block_scores(
+                        x[part], index, points, memory=work.memory, first_row=part.start
+                    )
                     function = _block
                 out[part, columns] = self._evaluate(
                     function(self.variant),
@@ -132,7 +136,9 @@ class KCCSD(AbstractMethod):
                 atoms = self.conditional.atoms(x[part], work.seed, part.start)
                 for columns, index, kernel in groups:
                     y, weights = atoms.points[:, index], atoms.weights[:, index]
-                    scores = target.line_scores(x[part], index, y, memory=work.memory)
+                    scores = target.line_scores(
+                        x[part], index, y, memory=work.memory, first_row=part.start
+                    )
                     with jax.enable_x64(True):
                         out[part, columns] = _witness(
                             kernel, lines[part][:, index], y, scores, weights

@@ -39,8 +39,48 @@ class AbstractTarget(abc.ABC):
         y: Float[np.ndarray, "n c m"],
         *,
         memory: int = DEFAULT_MEMORY,
+        first_row: int = 0,
     ) -> Float[np.ndarray, "n c m"]:
-        """b_j(y, x_i,-j): coordinate j of the score at draw i with x_ij replaced by y."""
+        """b_j(y, x_i,-j): coordinate j of the score at draw i with x_ij replaced by y.
+
+        `first_row` is the number of the first draw, for error messages.
+        """
+
+    @abc.abstractmethod
+    def line_values(
+        self,
+        x: Rows,
+        coordinates: Int[np.ndarray, " c"],
+        y: Float[np.ndarray, "n c m"],
+        *,
+        memory: int = DEFAULT_MEMORY,
+    ) -> tuple[Float[np.ndarray, "n c m"] | None, Float[np.ndarray, "n c m"]]:
+        """log p along lines, up to a constant per line, and its derivative there.
+
+        The log density is None where only scores are to be had. Neither need be finite.
+        """
+
+    @abc.abstractmethod
+    def direction_values(
+        self,
+        x: Rows,
+        directions: Float[np.ndarray, "c d"],
+        steps: Float[np.ndarray, "n c m"],
+        *,
+        memory: int = DEFAULT_MEMORY,
+    ) -> tuple[Float[np.ndarray, "n c m"] | None, Float[np.ndarray, "n c m"]]:
+        """The same along other directions: at x_i + step * direction."""
+
+    def normal_along(
+        self,
+        x: Rows,  # noqa: ARG002
+        directions: Float[np.ndarray, "c d"] | Int[np.ndarray, " c"],  # noqa: ARG002
+    ) -> tuple[Float[np.ndarray, "n c"], Float[np.ndarray, " c"]] | None:
+        """Where p along a line is known to be normal: the step to its mean, and its sd.
+
+        A vector of integers stands for coordinates, a matrix for directions.
+        """
+        return None
 
     @abc.abstractmethod
     def block_scores(
@@ -50,6 +90,7 @@ class AbstractTarget(abc.ABC):
         y: Float[np.ndarray, "n m b"],
         *,
         memory: int = DEFAULT_MEMORY,
+        first_row: int = 0,
     ) -> Float[np.ndarray, "n m b"]:
         """The block's coordinates of the score at draw i with the block replaced by y."""
 
@@ -63,16 +104,22 @@ def check_dimension(expected: int, d: int) -> None:
         )
 
 
-def require_finite(scores: np.ndarray, points: np.ndarray, first_row: int, what: str) -> None:
-    """Raise unless every score is finite; name the draw, the coordinate and the point."""
+def require_finite(
+    scores: np.ndarray, points: np.ndarray, first_row: int, coordinates: np.ndarray, axis: int
+) -> None:
+    """Raise unless every score is finite; name the draw, the coordinate and the point.
+
+    `coordinates` says which coordinate an index along `axis` of the scores stands for.
+    """
     bad = ~np.isfinite(scores)
     if not bad.any():
         return
     index = tuple(int(i) for i in np.argwhere(bad)[0])
-    row, rest = index[0] + first_row, index[1:]
+    moved = "" if scores.ndim == 2 else " (which a conditional draw replaces)"
     raise TargetError(
-        f"{int(bad.sum())} of {bad.size} scores {what} are not finite; the first is "
-        f"{scores[index]} at draw {row}, index {rest}, where x = {points[index[0]].tolist()}. "
+        f"{int(bad.sum())} of {bad.size} scores are not finite; the first is {scores[index]} at "
+        f"draw {index[0] + first_row}, coordinate {coordinates[index[axis]]}{moved}, where "
+        f"x = {points[index[0]].tolist()}. "
         "Stein's identity needs a log density that is finite and differentiable on all of R^d. "
         "Likely causes: a bounded parameter that was not transformed to the real line together "
         "with its log density (Jacobian included), log(0), or an overflow in exp."

@@ -4,7 +4,7 @@ import functools
 import types
 import warnings
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ FORWARD, REVERSE = "forward", "reverse"
 class _Plan(NamedTuple):
     """How the density can be differentiated, found out once by abstract evaluation."""
 
-    wide: bool  # in 64 bit; otherwise in the precision of the caller's JAX configuration
+    wide: bool  # in 64 bit; otherwise in 32 bit, the caller's precision when the plan was made
     dtype: str
     score: str  # FORWARD or REVERSE
     line: str
@@ -110,7 +110,9 @@ class Target(AbstractTarget):
     def score(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray:
         plan = self._plan(x.shape[1])
         rows = min(_points_within(memory, x.shape[1]), 1024)
-        return self._in_chunks("score", plan, rows, x)
+        found = self._in_chunks("score", plan, rows, x)
+        require_finite(found, x, 0, np.arange(x.shape[1]), axis=1)
+        return found
 
     def line_scores(
         self,
@@ -119,56 +121,121 @@ class Target(AbstractTarget):
         y: np.ndarray,
         *,
         memory: int = DEFAULT_MEMORY,
+        first_row: int = 0,
     ) -> np.ndarray:
-        plan = self._plan(x.shape[1])
-        rows = max(1, _points_within(memory, x.shape[1]) // max(1, y.shape[1] * y.shape[2]))
         index = np.asarray(coordinates, dtype=np.int32)
-        return self._in_chunks("line", plan, _power_of_two(rows), x, y, index=index)
+        found = self._on_lines("line", x, y, index, memory)
+        require_finite(found, x, first_row, index, axis=1)
+        return found
+
+    def line_values(
+        self,
+        x: np.ndarray,
+        coordinates: np.ndarray,
+        y: np.ndarray,
+        *,
+        memory: int = DEFAULT_MEMORY,
+    ) -> tuple[np.ndarray | None, np.ndarray]:
+        index = np.asarray(coordinates, dtype=np.int32)
+        if self.lines is not None:
+            return None, self._on_lines("line", x, y, index, memory)
+        found = self._on_lines("line value", x, y, index, memory)
+        return found[..., 0], found[..., 1]
+
+    def direction_values(
+        self,
+        x: np.ndarray,
+        directions: np.ndarray,
+        steps: np.ndarray,
+        *,
+        memory: int = DEFAULT_MEMORY,
+    ) -> tuple[np.ndarray | None, np.ndarray]:
+        found = self._on_lines("direction value", x, steps, directions, memory)
+        return found[..., 0], found[..., 1]
 
     def block_scores(
-        self, x: np.ndarray, block: np.ndarray, y: np.ndarray, *, memory: int = DEFAULT_MEMORY
+        self,
+        x: np.ndarray,
+        block: np.ndarray,
+        y: np.ndarray,
+        *,
+        memory: int = DEFAULT_MEMORY,
+        first_row: int = 0,
     ) -> np.ndarray:
         plan = self._plan(x.shape[1])
+        if self.lines is not None:
+            _check_lines(self.lines, x.shape[1], plan, len(block))
         rows = max(1, _points_within(memory, x.shape[1]) // max(1, y.shape[1]))
         index = np.asarray(block, dtype=np.int32)
-        return self._in_chunks("block", plan, _power_of_two(rows), x, y, index=index)
+        found = self._in_chunks("block", plan, _power_of_two(rows), x, y, index=index)
+        require_finite(found, x, first_row, index, axis=2)
+        return found
+
+    def _on_lines(
+        self,
+        kind: str,
+        x: np.ndarray,
+        y: np.ndarray,
+        index: np.ndarray,
+        memory: int,
+    ) -> np.ndarray:
+        rows = max(1, _points_within(memory, x.shape[1]) // max(1, y.shape[1] * y.shape[2]))
+        plan = self._plan(x.shape[1])
+        return self._in_chunks(kind, plan, _power_of_two(rows), x, y, index=index)
 
     def _in_chunks(
-        self, kind: str, plan: _Plan, rows: int, x: np.ndarray, *y: np.ndarray, index=None
+        self,
+        kind: str,
+        plan: _Plan,
+        rows: int,
+        x: np.ndarray,
+        *y: np.ndarray,
+        index: np.ndarray | None = None,
     ) -> np.ndarray:
         """Run a compiled function over chunks of rows, the last one padded to the same shape."""
         compiled = self._function(kind, plan)
-        out = np.empty(y[0].shape if y else x.shape)
         extra = () if index is None else (index,)
+        rows = min(rows, _power_of_two(2 * len(x) - 1))  # padding a few draws to many is waste
+        pieces = []
         with _precision(plan.wide):
             for part in chunks(len(x), rows):
                 size = part.stop - part.start
                 arrays = [_padded(array[part], rows) for array in (x, *y)]
-                out[part] = np.asarray(compiled(*arrays, *extra))[:size]
-                require_finite(out[part], x[part], part.start, f"({kind}s of the target)")
-        return out
+                found = np.asarray(compiled(*arrays, *extra), dtype=np.float64)[:size]
+                pieces.append(found)
+        return np.concatenate(pieces)
 
     def _function(self, kind: str, plan: _Plan) -> Callable[..., Array]:
         cache: dict = self._compiled  # type: ignore[attr-defined]
         key = (kind, plan)
         if key not in cache:
-            if kind == "score":
-                point = _gradient(self.log_density, plan.score)
-                cache[key] = jax.jit(lambda x: _map_points(lambda i: point(x[i]), (len(x),)))
-            elif kind == "line":
-                along = self.lines or _line_derivative(self.log_density, plan.line)
-                cache[key] = jax.jit(functools.partial(_lines_of_rows, along))
-            else:
-                along = self.lines or _block_gradient(self.log_density, plan.score)
-                cache[key] = jax.jit(functools.partial(_blocks_of_rows, along))
+            cache[key] = jax.jit(self._build(kind, plan))
         return cache[key]
+
+    def _build(self, kind: str, plan: _Plan) -> Callable[..., Array]:
+        p = self.log_density
+        if kind == "score":
+            point = _gradient(p, plan.score)
+            return lambda x: _map_points(lambda i: point(x[i]), (len(x),))
+        if kind == "line":
+            along = self.lines or (lambda x, j, y: _on_line(p, plan.line, x, j, y)[1])
+            return functools.partial(_lines_of_rows, along)
+        if kind == "line value":
+            along = functools.partial(_on_line, p, plan.line)
+            return functools.partial(_lines_of_rows, lambda *point: jnp.stack(along(*point)))
+        if kind == "direction value":
+            along = functools.partial(_on_direction, p, plan.line)
+            return functools.partial(_lines_of_rows, lambda *point: jnp.stack(along(*point)))
+        along = self.lines or _block_gradient(p, plan.score)
+        return functools.partial(_blocks_of_rows, along)
 
     def _plan(self, d: int) -> _Plan:
         plans: dict[int, _Plan] = self._plans  # type: ignore[attr-defined]
         if d not in plans:
-            plans[d] = _make_plan(self.log_density, d)
+            plan = _make_plan(self.log_density, d)
             if self.lines is not None:
-                _check_lines(self.lines, d, plans[d])
+                _check_lines(self.lines, d, plan)
+            plans[d] = plan
         return plans[d]
 
 
@@ -179,7 +246,7 @@ def as_target(target: Any) -> AbstractTarget:
     if isinstance(target, types.FunctionType):
         return _target_of_function(target)
     if callable(target):
-        density: Callable[[Array], Array] = target
+        density: Any = target
         return Target(density)
     raise InputError(
         f"target is of type {type(target).__name__}: expected a log density (a JAX-traceable "
@@ -209,7 +276,7 @@ def _padded(array: np.ndarray, rows: int) -> np.ndarray:
 
 
 def _precision(wide: bool) -> AbstractContextManager:
-    return jax.enable_x64(True) if wide else nullcontext()
+    return jax.enable_x64(wide)
 
 
 # -- the functions that are compiled ------------------------------------------------------------
@@ -245,16 +312,21 @@ def _gradient(log_density: Callable, mode: str) -> Callable:
     return jax.grad(log_density) if mode == REVERSE else jax.jacfwd(log_density)
 
 
-def _line_derivative(log_density: Callable, mode: str) -> Callable:
-    def derivative(x: Array, j: Array, y: Array) -> Array:
-        def line(t: Array) -> Array:
-            return log_density(x.at[j].set(t))
+def _on_line(p: Callable, mode: str, x: Array, j: Array, y: Array) -> tuple[Array, Array]:
+    """log p and its derivative along coordinate j, at x with x_j replaced by y."""
+    return _value_and_derivative(lambda t: p(x.at[j].set(t)), mode, y)
 
-        if mode == FORWARD:
-            return jax.jvp(line, (y,), (jnp.ones_like(y),))[1]
-        return jax.grad(line)(y)
 
-    return derivative
+def _on_direction(
+    p: Callable, mode: str, x: Array, direction: Array, step: Array
+) -> tuple[Array, Array]:
+    return _value_and_derivative(lambda t: p(x + t * direction), mode, step)
+
+
+def _value_and_derivative(line: Callable, mode: str, t: Array) -> tuple[Array, Array]:
+    if mode == FORWARD:
+        return jax.jvp(line, (t,), (jnp.ones_like(t),))
+    return jax.value_and_grad(line)(t)
 
 
 def _block_gradient(log_density: Callable, mode: str) -> Callable:
@@ -284,7 +356,7 @@ def _make_plan(log_density: Callable, d: int) -> _Plan:
             )
             line = _first_that_traces(
                 {
-                    m: functools.partial(_at_zero, _line_derivative(log_density, m))
+                    m: functools.partial(_at_zero, functools.partial(_on_line, log_density, m))
                     for m in (FORWARD, REVERSE)
                 },
                 (d,),
@@ -325,7 +397,8 @@ def _check_shape(log_density: Callable, d: int, wide: bool) -> None:
     if not isinstance(out, jax.ShapeDtypeStruct) or out.shape != ():
         raise TargetError(
             f"the log density returned {out!r} for one draw of shape ({d},): expected a scalar, "
-            "shape (). Sum over the coordinates (jnp.sum), or drop the batch axis: it is called with one draw at a time."
+            "shape (). Sum over the coordinates (jnp.sum), or drop the batch axis: it is called "
+            "with one draw at a time."
         )
     if not jnp.issubdtype(out.dtype, jnp.floating):
         raise TargetError(f"the log density returned dtype {out.dtype}: expected a real float.")
@@ -335,7 +408,8 @@ def _first_that_traces(candidates: dict[str, Callable], shape: tuple, wide: bool
     errors = []
     for mode, function in candidates.items():
         try:
-            jax.eval_shape(function, jax.ShapeDtypeStruct(shape, _float(wide)))
+            # under vmap, as it will run: forward mode through a custom_vjp fails only there
+            jax.eval_shape(jax.vmap(function), jax.ShapeDtypeStruct((1, *shape), _float(wide)))
         except Exception as error:  # both are reported below
             errors.append(error)
         else:
@@ -347,20 +421,23 @@ def _first_that_traces(candidates: dict[str, Callable], shape: tuple, wide: bool
     ) from errors[0]
 
 
-def _check_lines(lines: Callable, d: int, plan: _Plan) -> None:
+def _check_lines(lines: Callable, d: int, plan: _Plan, block: int | None = None) -> None:
+    """Try `lines` on a coordinate, or on a block of some size."""
+    shape = () if block is None else (block,)
+    kind = "an integer j and a scalar y" if block is None else f"a block: j and y of shape {shape}"
     with _precision(plan.wide):
         x = jax.ShapeDtypeStruct((d,), _float(plan.wide))
-        j = jax.ShapeDtypeStruct((), np.int32)
-        y = jax.ShapeDtypeStruct((), _float(plan.wide))
+        j = jax.ShapeDtypeStruct(shape, np.int32)
+        y = jax.ShapeDtypeStruct(shape, _float(plan.wide))
         try:
             out = jax.eval_shape(lines, x, j, y)
         except Exception as error:
             raise TargetError(
-                f"lines(x, j, y) failed on x of shape ({d},), an integer j and a scalar y: "
-                f"{_first_line(error)} It must be JAX-traceable in all three."
+                f"lines(x, j, y) failed on x of shape ({d},), {kind}: {_first_line(error)} It must "
+                "be JAX-traceable in all three."
             ) from error
-    if getattr(out, "shape", None) != ():
+    if getattr(out, "shape", None) != shape:
         raise TargetError(
-            f"lines(x, j, y) returned {out!r} for a scalar y: expected a scalar, the derivative "
-            "of the log density along coordinate j at x with x_j replaced by y."
+            f"lines(x, j, y) returned {out!r} on x of shape ({d},), {kind}: expected shape "
+            f"{shape}, the derivative of the log density along j at x with x_j replaced by y."
         )

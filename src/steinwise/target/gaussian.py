@@ -71,10 +71,45 @@ class Gaussian(AbstractTarget):
         y: np.ndarray,
         *,
         memory: int = DEFAULT_MEMORY,  # noqa: ARG002
+        first_row: int = 0,  # noqa: ARG002
     ) -> np.ndarray:
         at_x = (self.mean - x) @ self.precision[:, coordinates]
         curvature = self.precision[coordinates, coordinates]
         return (at_x + curvature * x[:, coordinates])[..., None] - curvature[:, None] * y
+
+    def line_values(
+        self,
+        x: np.ndarray,
+        coordinates: np.ndarray,
+        y: np.ndarray,
+        *,
+        memory: int = DEFAULT_MEMORY,  # noqa: ARG002
+    ) -> tuple[np.ndarray | None, np.ndarray]:
+        return self._values(x, coordinates, y - x[:, coordinates, None])
+
+    def direction_values(
+        self,
+        x: np.ndarray,
+        directions: np.ndarray,
+        steps: np.ndarray,
+        *,
+        memory: int = DEFAULT_MEMORY,  # noqa: ARG002
+    ) -> tuple[np.ndarray | None, np.ndarray]:
+        return self._values(x, directions, steps)
+
+    def _values(
+        self, x: np.ndarray, directions: np.ndarray, steps: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        to_mean, sd = self.normal_along(x, directions)
+        z = (steps - to_mean[..., None]) / sd[:, None]
+        return -0.5 * z**2, -z / sd[:, None]
+
+    def normal_along(self, x: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if directions.ndim == 1:
+            variance = 1 / self.precision[directions, directions]
+            return self.score(x)[:, directions] * variance, np.sqrt(variance)
+        variance = 1 / np.einsum("cd,de,ce->c", directions, self.precision, directions)
+        return (self.score(x) @ directions.T) * variance, np.sqrt(variance)
 
     def block_scores(
         self,
@@ -83,6 +118,7 @@ class Gaussian(AbstractTarget):
         y: np.ndarray,
         *,
         memory: int = DEFAULT_MEMORY,  # noqa: ARG002
+        first_row: int = 0,  # noqa: ARG002
     ) -> np.ndarray:
         at_x = (self.mean - x) @ self.precision[:, block]
         return at_x[:, None] - (y - x[:, None, block]) @ self.precision[np.ix_(block, block)]

@@ -37,8 +37,10 @@ class HostTarget(AbstractTarget):
     def score(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray:
         out = np.empty(x.shape)
         for part in chunks(len(x), _rows_within(memory, x.shape[1])):
-            out[part] = self._call(self.score_function, (x[part],), x[part].shape, "score")
-            require_finite(out[part], x[part], part.start, "of the draws")
+            # a copy: NumPy code often writes into its argument
+            some = x[part].copy()
+            out[part] = self._call(self.score_function, (some,), some.shape, "score")
+            require_finite(out[part], x[part], part.start, np.arange(x.shape[1]), axis=1)
         return out
 
     def line_scores(
@@ -48,21 +50,75 @@ class HostTarget(AbstractTarget):
         y: np.ndarray,
         *,
         memory: int = DEFAULT_MEMORY,
+        first_row: int = 0,
     ) -> np.ndarray:
         out = np.empty(y.shape)
         for c, j in enumerate(coordinates):
-            out[:, c] = self._replaced(x, int(j), y[:, c, :, None], memory)[..., 0]
+            out[:, c] = self._replaced(x, int(j), y[:, c, :, None], memory, first_row)[..., 0]
         return out
 
+    def line_values(
+        self,
+        x: np.ndarray,
+        coordinates: np.ndarray,
+        y: np.ndarray,
+        *,
+        memory: int = DEFAULT_MEMORY,
+    ) -> tuple[np.ndarray | None, np.ndarray]:
+        if self.lines is None:
+            directions = np.eye(x.shape[1])[coordinates]
+            steps = y - x[:, coordinates, None]
+            return self.direction_values(x, directions, steps, memory=memory)
+        slopes = np.empty(y.shape)
+        for c, j in enumerate(coordinates):
+            slopes[:, c] = self._replaced(x, int(j), y[:, c, :, None], memory, None)[..., 0]
+        return None, slopes
+
+    def direction_values(
+        self,
+        x: np.ndarray,
+        directions: np.ndarray,
+        steps: np.ndarray,
+        *,
+        memory: int = DEFAULT_MEMORY,
+    ) -> tuple[np.ndarray | None, np.ndarray]:
+        slopes = np.empty(steps.shape)
+        values = None if self.log_density is None else np.empty(steps.shape)
+        for part in chunks(len(x), max(1, _rows_within(memory, x.shape[1]) // steps.shape[2])):
+            for c, direction in enumerate(directions):
+                some = steps[part, c]
+                moved = (x[part, None] + some[..., None] * direction).reshape(-1, x.shape[1])
+                found = self._call(self.score_function, (moved,), moved.shape, "score")
+                slopes[part, c] = (found @ direction).reshape(some.shape)
+                if values is not None:
+                    assert self.log_density is not None
+                    found = self._call(self.log_density, (moved,), moved.shape[:1], "log density")
+                    values[part, c] = found.reshape(some.shape)
+        return values, slopes
+
     def block_scores(
-        self, x: np.ndarray, block: np.ndarray, y: np.ndarray, *, memory: int = DEFAULT_MEMORY
+        self,
+        x: np.ndarray,
+        block: np.ndarray,
+        y: np.ndarray,
+        *,
+        memory: int = DEFAULT_MEMORY,
+        first_row: int = 0,
     ) -> np.ndarray:
-        return self._replaced(x, np.asarray(block), y, memory)
+        return self._replaced(x, np.asarray(block), y, memory, first_row)
 
     def _replaced(
-        self, x: np.ndarray, index: int | np.ndarray, y: np.ndarray, memory: int
+        self,
+        x: np.ndarray,
+        index: int | np.ndarray,
+        y: np.ndarray,
+        memory: int,
+        first_row: int | None,
     ) -> np.ndarray:
-        """Scores of the coordinates `index` at x with those coordinates replaced by y (n, m, b)."""
+        """Scores of the coordinates `index` at x with those coordinates replaced by y (n, m, b).
+
+        They must be finite, unless `first_row` is None.
+        """
         out = np.empty(y.shape)
         columns = np.atleast_1d(index)
         rows = max(1, _rows_within(memory, x.shape[1]) // y.shape[1])
@@ -70,7 +126,8 @@ class HostTarget(AbstractTarget):
             some = y[part]
             if self.lines is not None:
                 points = some[..., 0] if isinstance(index, int) else some
-                found = self._call(self.lines, (x[part], index, points), points.shape, "lines")
+                arguments = (x[part].copy(), index, points.copy())
+                found = self._call(self.lines, arguments, points.shape, "lines")
                 out[part] = found.reshape(some.shape)
             else:
                 moved = np.repeat(x[part, None], some.shape[1], axis=1)
@@ -78,8 +135,8 @@ class HostTarget(AbstractTarget):
                 flat = moved.reshape(-1, x.shape[1])
                 found = self._call(self.score_function, (flat,), flat.shape, "score")
                 out[part] = found.reshape(moved.shape)[..., columns]
-            where = f"along coordinate {columns.tolist()}"
-            require_finite(out[part], x[part], part.start, where)
+            if first_row is not None:
+                require_finite(out[part], x[part], first_row + part.start, columns, axis=2)
         return out
 
     def _call(

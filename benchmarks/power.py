@@ -1,0 +1,68 @@
+"""How often the default check finds draws that are wrong, beside KSD and univariate KSDs.
+
+Run with ``python -m benchmarks.power [NAME ...]``; a figure counts as reached when the lower 95 %
+bound of the rate does. ``--suite size`` does the same for draws that are right, on the same
+targets. Results go to ``benchmarks/results/power.json`` and ``power_size.json`` case by case; a
+case that is already there with as many repetitions is not run again, unless ``--again`` says so.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from benchmarks import size
+
+COLUMNS = ("transported", "KSD, RBF", "KSD, IMQ", "univariate KSDs")
+MARKS = {True: "ok", False: "NO", None: ""}
+
+
+def table(names: Sequence[str], results: dict[str, Any]) -> str:
+    """One line per case: rates, the lower 95 % bound of the first, and what it must be."""
+    head = f"{'rate of rejections':<18} {COLUMNS[0]:>12} {'(bound)':>7} {'required':>9}   "
+    lines = [head + " ".join(f"{column:>15}" for column in COLUMNS[1:])]
+    for name in names:
+        rows = results[name]["rows"]
+        others = " ".join(f"{rows[column]['rate']:>15.2f}" for column in COLUMNS[1:])
+        lines.append(f"{name:<18} {_figure(rows[COLUMNS[0]])} {others}")
+        lines += [
+            f"  {row:<16} {_figure(found)} of {found['verdicts']}"
+            for row, found in rows.items()
+            if row not in COLUMNS
+        ]
+    return "\n".join(lines)
+
+
+def _figure(found: dict[str, Any]) -> str:
+    bound = size.lower_bound(found["rate"], found["verdicts"])
+    required = found["rule"].removeprefix("surely at least ").replace("shown", "-")
+    return f"{found['rate']:>12.2f} ({bound:.3f}) {required:>9} {MARKS[found['passes']]:>2}"
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option("--suite", type=click.Choice(["power", "size"]), default="power", show_default=True)
+@click.option("--repetitions", type=int, help="100 by default, 1000 for size.")
+@click.option("--jobs", default=2, show_default=True, help="Processes.")
+@click.option("--again", is_flag=True, help="Run cases that are already in the file.")
+def main(
+    names: tuple[str, ...], suite: str, repetitions: int | None, jobs: int, again: bool
+) -> None:
+    """Measure rejection rates; NAME is a case, all of them by default."""
+    os.environ.update(size.ONE_THREAD)  # before JAX starts, here and in the processes
+    from benchmarks import power_cases
+
+    folder = size.RESULTS.parent
+    options = {"jobs": jobs, "again": again}
+    if suite == "power":
+        options["repetitions"] = repetitions or 100
+        cases, repeat = power_cases.POWER, power_cases.repeat_power
+        size.run_cases(names, cases, repeat, folder / "power.json", table, options)
+    options["repetitions"] = repetitions or 1000
+    cases, repeat = power_cases.SIZE, power_cases.repeat_size
+    size.run_cases(names, cases, repeat, folder / "power_size.json", size.table, options)
+
+
+if __name__ == "__main__":
+    main()

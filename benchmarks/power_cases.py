@@ -1,0 +1,172 @@
+"""What `benchmarks.power` measures: draws that are wrong, and draws that are right."""
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+import steinwise as sw
+from benchmarks import alternatives, examples, simulate
+from benchmarks.alternatives import LAWS, Draw, two_modes
+from benchmarks.cases import CHAINS, DRAWS, LEVEL, Case, Outcome, Rule, generator
+from steinwise.methods import AbstractMethod
+from steinwise.target import AbstractTarget
+
+DEFAULT = "transported"
+NAMED = "named if rejected"
+METHODS: dict[str, str | AbstractMethod] = {
+    DEFAULT: "transported",
+    "KSD, RBF": sw.methods.KSD(),
+    "KSD, IMQ": sw.methods.KSD(sw.kernels.IMQ()),
+    "univariate KSDs": examples.MarginalKSDs(),
+}
+SIZES = (50, 200, 1000)
+
+
+def judge(draws: np.ndarray, target: AbstractTarget, method: str | AbstractMethod, seed: int):
+    """The check with 1000 bootstraps; (n, d) are taken as independent."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sw.SteinwiseWarning)
+        return sw.check(
+            draws,
+            target,
+            method=method,
+            alpha=LEVEL,
+            n_bootstrap=1000,
+            seed=seed,
+            independent=draws.ndim == 2,
+            progress=False,
+        )
+
+
+def flagged(result: sw.CheckResult) -> np.ndarray:
+    """Which coordinates are named as wrong."""
+    return np.array([c.adjusted_pvalue <= LEVEL for c in result.coordinates])
+
+
+def power(law: str, n: int, draw: Draw, bound: float | None, named: bool = False) -> Case:
+    """Wrong draws; with `named`, also whether coordinate 0 is named in the rejections."""
+
+    def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
+        draws, target = draw(rng, n), LAWS[law].target
+        results = {name: judge(draws, target, method, seed) for name, method in METHODS.items()}
+        out: dict[str, Outcome] = {
+            name: {"hit": float(result.rejected)} for name, result in results.items()
+        }
+        if named and results[DEFAULT].rejected:
+            out[NAMED] = {"hit": float(flagged(results[DEFAULT])[0])}
+        return out
+
+    rules = {name: Rule("shown") for name in METHODS}
+    if bound is not None:
+        rules[DEFAULT] = Rule("surely at least", bound)
+    return Case(run, rules | ({NAMED: Rule("surely at least", 0.8)} if named else {}))
+
+
+def size(law: str, n: int) -> Case:
+    """Right draws."""
+
+    def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
+        result = judge(LAWS[law].draw(rng, n), LAWS[law].target, METHODS[DEFAULT], seed)
+        return {DEFAULT: {"hit": float(result.rejected)}}
+
+    return Case(run, Rule("level"))
+
+
+def chain_size(target: AbstractTarget, draw: Callable[[np.random.Generator], np.ndarray]) -> Case:
+    """Right draws of chains; those with too few batches for a verdict are counted apart."""
+
+    def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
+        try:
+            result = judge(draw(rng), target, METHODS[DEFAULT], seed)
+        except sw.TooFewDraws:
+            return {DEFAULT: {"refused": 1.0}}
+        batches = float(result.draws.n_batches)
+        return {DEFAULT: {"hit": float(result.rejected), "refused": 0.0, "batches": batches}}
+
+    return Case(run, Rule("level"))
+
+
+def autoregressive() -> Case:
+    rho = np.full(10, 0.9)
+    return chain_size(
+        examples.standard(10), lambda rng: simulate.autoregressive(rng, rho, CHAINS, DRAWS)
+    )
+
+
+def nuts() -> Case:
+    target = examples.correlated(10)
+
+    def draw(rng: np.random.Generator) -> np.ndarray:
+        start = simulate.independent(rng, target.covariance, CHAINS)
+        return simulate.nuts(rng, examples.correlated_log_density, start, DRAWS, step=0.5)
+
+    return chain_size(target, draw)
+
+
+def one_wrong(shift: float) -> Case:
+    """One of 20 independent coordinates is shifted: are right ones accused?"""
+    draw = alternatives.one_shifted(20, shift)
+
+    def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
+        wrong = flagged(judge(draw(rng, 300), LAWS["normal-20"].target, METHODS[DEFAULT], seed))
+        return {
+            "a right one": {"hit": float(wrong[1:].any())},
+            "the wrong one": {"hit": float(wrong[0])},
+        }
+
+    return Case(run, {"a right one": Rule("at most", 0.07), "the wrong one": Rule("shown")})
+
+
+def _normal(covariance: np.ndarray, shift: float = 0.0) -> Draw:
+    return lambda rng, n: simulate.independent(rng, covariance, n) + shift
+
+
+POWER: dict[str, Case] = {
+    "modes-axis": power(
+        "modes-axis", 200, lambda rng, n: two_modes(rng, n, alternatives.AXIS, 0.95), 0.95
+    ),
+    "modes-diagonal": power(
+        "modes-diagonal", 200, lambda rng, n: two_modes(rng, n, alternatives.DIAGONAL, 0.95), 0.6
+    ),
+    "t5-for-t3": power("t3", 200, lambda rng, n: rng.standard_t(5, size=(n, 5)), 0.5),
+    "far-out": power("normal-5", 200, alternatives.far_out, 0.95),
+    "shift-correlated": power(
+        "near-singular", 200, _normal(alternatives.equal(10, 1.0, 0.999), 0.3), 0.6
+    ),
+    "shift-1-of-20": power("normal-20", 300, alternatives.one_shifted(20, 0.3), 0.8, named=True),
+    "equicorrelation": power("normal-20", 300, _normal(alternatives.equal(20, 1.0, 0.1)), 0.95),
+    "laplace-50-30": power("normal-30", 50, lambda rng, n: alternatives.laplace(rng, n, 30), 0.95),
+    "noise-300-20": power("correlated-20", 300, alternatives.correlated_with_noise(20), 0.95),
+    "sign-before": power("normal-30", 300, alternatives.sign_of_the_one_before, 0.95),
+    "neighbours": power("normal-30", 300, alternatives.neighbours_correlated(30, 0.2), 0.95),
+    "scale-by-size": power("normal-30", 500, alternatives.scale_by_size, 0.95),
+    "sign-of-product": power("normal-30", 500, alternatives.sign_of_a_product, 0.95),
+    "sizes-together": power("normal-30", 500, alternatives.sizes_together, None),
+    "noise-500-30": power("correlated-30", 500, alternatives.correlated_with_noise(30), 0.95),
+    "shift-1-of-50": power("normal-50", 200, alternatives.one_shifted(50, 0.3), 0.6),
+    "banana-laplace": power("banana", 500, alternatives.banana_with_laplace, 0.9),
+    "laplace-100-100": power(
+        "normal-100", 100, lambda rng, n: alternatives.laplace(rng, n, 100), 0.95
+    ),
+}
+"""The rows of the table; cheap ones come first."""
+
+SIZE: dict[str, Case] = {
+    "one-wrong-0.3": one_wrong(0.3),
+    "one-wrong-0.5": one_wrong(0.5),
+    **{f"{law}, n = {n}": size(law, n) for n in SIZES for law in LAWS if LAWS[law].d <= 10},
+    "ar-0.9": autoregressive(),
+    **{f"{law}, n = {n}": size(law, n) for n in SIZES for law in LAWS if 10 < LAWS[law].d <= 50},
+    "nuts": nuts(),
+    **{f"{law}, n = {n}": size(law, n) for n in SIZES for law in LAWS if LAWS[law].d > 50},
+}
+"""The same for right draws."""
+
+
+def repeat_power(name: str, repetition: int) -> dict[str, Outcome]:
+    return POWER[name].run(generator(name, repetition), repetition)
+
+
+def repeat_size(name: str, repetition: int) -> dict[str, Outcome]:
+    return SIZE[name].run(generator(name, repetition), repetition)
