@@ -40,8 +40,9 @@ def judge(draws: np.ndarray, target: AbstractTarget, method: str | AbstractMetho
 
 
 def flagged(result: sw.CheckResult) -> np.ndarray:
-    """Which coordinates are named as wrong."""
-    return np.array([c.adjusted_pvalue <= LEVEL for c in result.coordinates])
+    """Which coordinates are named as wrong; directions, which come after them, are left out."""
+    coordinates = result.coordinates[: result.draws.dim]
+    return np.array([c.adjusted_pvalue <= LEVEL for c in coordinates])
 
 
 def power(law: str, n: int, draw: Draw, bound: float | None, named: bool = False) -> Case:

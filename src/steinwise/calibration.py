@@ -105,12 +105,12 @@ def _largest_forms(signs: Array, values: Array) -> Array:
 class Calibration:
     """A verdict on all coordinates together and on each."""
 
-    statistic: float  # of the dense setting that is largest
+    statistic: float  # the discrepancy of a method with one setting, else the largest z
     pvalue: float
     normal_pvalue: float | None  # a cross-check that needs no bootstrap; for one mean only
     observed: float  # what was compared with the null
     null: Float[np.ndarray, " l"]
-    values: Float[np.ndarray, " k"]  # per coordinate, in the dense setting that is largest
+    values: Float[np.ndarray, " k"]  # the same per coordinate
     coordinate_pvalues: Float[np.ndarray, " k"]
     adjusted_pvalues: Float[np.ndarray, " k"]
     deciding: tuple[tuple[str, int], ...]  # per coordinate, the family and setting that decided
@@ -163,8 +163,14 @@ def calibrate(
     observed, null = _together(candidates)
 
     main = next(iter(dense))
-    largest = int(np.argmax(joint[main].standardised[0][:, 0]))
-    lone_mean = len(families) == 1 and len(candidates) == 1 and not families[main].first.paired
+    one_setting = len(joint) == 1 and len(joint[main].statistic) == 1
+    if one_setting:
+        statistic = joint[main].statistic[0, 0]
+        values = np.concatenate([one[0] for one in families[main].statistics])
+    else:
+        statistic = max(found.standardised[0].max() for found in joint.values())
+        values = np.concatenate([z_k[name] for name in dense])
+    lone_mean = len(candidates) == 1 and one_setting and not families[main].first.paired
     settings = {name: np.concatenate(family.settings) for name, family in families.items()}
     groups = dict.fromkeys(family.first.group for family in families.values())
     members = [[n for n, f in families.items() if f.first.group == group] for group in groups]
@@ -172,14 +178,12 @@ def calibrate(
     scores = np.concatenate([one for one, _, _ in judged])
     null_scores = np.concatenate([other for _, other, _ in judged], axis=1)
     return Calibration(
-        statistic=float(joint[main].statistic[largest, 0]),
+        statistic=float(statistic),
         pvalue=float(share_at_or_above(observed, null)),
         normal_pvalue=normal_tail(float(observed)) if lone_mean else None,
         observed=float(observed),
         null=null,
-        values=np.concatenate(
-            [one[largest] for family in dense.values() for one in family.statistics]
-        ),
+        values=values,
         coordinate_pvalues=share_at_or_above(scores, null_scores),
         adjusted_pvalues=step_down(scores, null_scores),
         deciding=tuple(

@@ -103,7 +103,7 @@ def check(
         alpha=alpha,
         method=chosen.name,
         description=chosen.describe(),
-        coordinates=chosen.coordinates(samples, statistic, plan, verdict, alpha),
+        findings=chosen.findings(samples, statistic, plan, verdict, alpha),
         draws=_summary(samples, plan),
         n_bootstrap=n_bootstrap,
         seed=seed,

@@ -15,7 +15,7 @@ from steinwise.memory import budget_bytes
 from steinwise.methods import KCCSD, KSD, Work
 from steinwise.results import Discrepancy
 from steinwise.samples import Samples
-from steinwise.statistics import AbstractStatistic, BatchSums
+from steinwise.statistics import AbstractStatistic, BatchSums, Mean
 from steinwise.target import AbstractTarget, as_target
 
 
@@ -70,7 +70,7 @@ def kccsd(
     """
     method = KCCSD(conditional, RBF(1.0) if kernel is None else kernel, blocks, variant)
     samples, density, work = _enter(draws, target, seed, names, independent, memory, progress)
-    statistic = method.statistic(samples, density, work)
+    statistic = Mean(method.contributions(samples, density, work))
     per_coordinate = statistic.contributions.mean(axis=0)
     error, _ = _standard_error(samples, statistic)
     return Discrepancy(

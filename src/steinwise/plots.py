@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from steinwise.errors import InputError
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -37,6 +39,75 @@ def plot_check(result: "CheckResult") -> "Figure":
     return figure
 
 
+def plot_pit(result: "CheckResult", coordinate: str, bins: int = 20) -> "Figure":
+    """Where the draws of a coordinate fall in the target's conditional.
+
+    The histogram of u = F(x_j) is flat when they fit. All of its bars stay inside the band with
+    probability 1 - alpha if they do. The line is the smoothed ratio of the draws' law to the
+    target's: above 1 the draws are too many, below 1 too few.
+    """
+    from scipy import stats
+
+    pit, names = _pits(result)
+    u = pit[:, _position(names, coordinate)]
+    figure, (ax,) = new_figure(1)
+    effective = min(float(len(u)), result.draws.effective_draws)
+    tail = result.alpha / (2 * bins)
+    low, high = (stats.binom.ppf(q, int(effective), 1 / bins) for q in (tail, 1 - tail))
+    scale = bins / int(effective)
+    ax.axhspan(low * scale, high * scale, color="#DDDDDD", label=f"expected, level {result.alpha}")
+    ax.hist(u, bins=bins, range=(0, 1), density=True, color=FIT, alpha=0.7, label="draws")
+    grid = np.linspace(0, 1, 201)
+    order = np.arange(1, 7)
+    coefficients = np.sqrt(2) * np.cos(np.pi * u[:, None] * order).mean(axis=0)
+    ratio = 1 + np.sqrt(2) * np.cos(np.pi * grid[:, None] * order) @ coefficients
+    ax.plot(grid, ratio, color=MISFIT, label="smoothed ratio")
+    ax.set_xlabel(f"place of {coordinate} in the target's conditional")
+    ax.set_ylabel("density of the draws")
+    ax.legend(frameon=False)
+    return figure
+
+
+def plot_pair(result: "CheckResult", coordinate: str, other: str) -> "Figure":
+    """The place of a coordinate in its conditional against another coordinate.
+
+    A cloud without structure when the draws fit; the lines are the quartiles of u in ten groups of
+    the other coordinate, which lie at 0.25, 0.5 and 0.75 then.
+    """
+    pit, names = _pits(result)
+    x = result.findings.x
+    assert x is not None
+    u, t = pit[:, _position(names, coordinate)], x[:, _position(names, other)]
+    figure, (ax,) = new_figure(1)
+    shown = slice(None, None, max(1, len(u) // 5000))
+    ax.plot(t[shown], u[shown], ".", markersize=3, color="#999999", alpha=0.6)
+    groups = np.array_split(np.argsort(t), 10)
+    middles = [np.median(t[group]) for group in groups]
+    for level, style in ((0.25, "--"), (0.5, "-"), (0.75, "--")):
+        ax.axhline(level, color=REFERENCE, linewidth=0.8, linestyle=":")
+        ax.plot(middles, [np.quantile(u[g], level) for g in groups], style, color=MISFIT)
+    ax.set_xlabel(other)
+    ax.set_ylabel(f"place of {coordinate} in the target's conditional")
+    ax.set_ylim(0, 1)
+    return figure
+
+
+def _pits(result: "CheckResult") -> tuple[np.ndarray, list[str]]:
+    pit = result.findings.pit
+    if pit is None:
+        raise InputError(
+            f"the method {result.method!r} has no conditional transforms to show; the default "
+            "check has."
+        )
+    return pit, [c.name for c in result.coordinates][: pit.shape[1]]
+
+
+def _position(names: list[str], name: str) -> int:
+    if name not in names:
+        raise InputError(f"there is no coordinate {name!r}; there are {', '.join(names[:10])} ...")
+    return names.index(name)
+
+
 def plot_null(result: "CheckResult", ax: "Axes") -> None:
     """A histogram of the bootstrap with the statistic on it."""
     colour = MISFIT if result.rejected else FIT
@@ -44,7 +115,7 @@ def plot_null(result: "CheckResult", ax: "Axes") -> None:
     threshold = np.quantile(result.null, 1 - result.alpha)
     ax.axvline(threshold, color=REFERENCE, linestyle="--", label=f"level {result.alpha}")
     ax.axvline(result.observed, color=colour, linewidth=2.5, label="these draws")
-    ax.set_xlabel("statistic, in standard deviations of its null")
+    ax.set_xlabel("statistic, on the scale of its null")
     ax.set_ylabel("bootstraps")
     verdict = "misfit" if result.rejected else "no misfit found"
     ax.set_title(f"{verdict}, p = {result.pvalue:.3g}")
@@ -52,13 +123,15 @@ def plot_null(result: "CheckResult", ax: "Axes") -> None:
 
 
 def plot_coordinates(result: "CheckResult", ax: "Axes") -> None:
-    """The largest contributions, largest on top, flagged ones in their own colour."""
-    ordered = sorted(result.coordinates, key=lambda c: -c.value)[:COORDINATES_SHOWN][::-1]
+    """The coordinates with the most evidence on top, flagged ones in their own colour."""
+    ordered = sorted(result.coordinates, key=lambda c: (c.adjusted_pvalue, -c.value))
+    ordered = ordered[:COORDINATES_SHOWN][::-1]
     flagged = [c.adjusted_pvalue <= result.alpha for c in ordered]
     colours = [MISFIT if flag else FIT for flag in flagged]
-    ax.barh([c.name for c in ordered], [c.value for c in ordered], color=colours)
-    ax.axvline(0, color=REFERENCE, linewidth=0.8)
-    ax.set_xlabel("contribution to the statistic")
+    evidence = [-np.log10(c.adjusted_pvalue) for c in ordered]
+    ax.barh([c.name for c in ordered], evidence, color=colours)
+    ax.axvline(-np.log10(result.alpha), color=REFERENCE, linestyle="--")
+    ax.set_xlabel(f"evidence, -log10 of the adjusted p-value (dashed: level {result.alpha})")
     left_out = len(result.coordinates) - len(ordered)
     more = f" ({left_out} smaller ones not shown)" if left_out else ""
     ax.set_title(f"{sum(flagged)} flagged{more}")

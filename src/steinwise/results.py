@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SCHEMA_VERSION = 1
-ROWS_SHOWN = 20
+NO_MISFIT = "no misfit found"
+ROWS_SHOWN = 12
 WIDTH = 79
 DEPENDENCE_NOTE = (
     "A coordinate is flagged when its law given all others is not the target's. Where the target's "
@@ -44,6 +45,17 @@ class CoordinateResult:
     verdict: str
 
 
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What a method makes of its calibrated statistic."""
+
+    coordinates: tuple[CoordinateResult, ...]
+    detectable: Effect | None = None  # in one coordinate, with power 0.8
+    evaluations: int | None = None  # of the target, per draw and coordinate
+    pit: Float[np.ndarray, "n d"] | None = None  # F_ij(x_ij), uniform when the draws fit
+    x: Float[np.ndarray, "n d"] | None = None  # the draws, for pictures of them
+
+
 @dataclass(frozen=True)
 class DrawsSummary:
     """What the draws were, and how they were cut for calibration."""
@@ -68,7 +80,7 @@ class CheckResult:
     alpha: float
     method: str
     description: str
-    coordinates: tuple[CoordinateResult, ...]
+    findings: Findings = field(repr=False)
     draws: DrawsSummary
     n_bootstrap: int
     seed: Any
@@ -80,6 +92,11 @@ class CheckResult:
     null: Float[np.ndarray, " l"] = field(repr=False)
 
     @property
+    def coordinates(self) -> tuple[CoordinateResult, ...]:
+        """The verdict on each coordinate; directions, where followed, come last."""
+        return self.findings.coordinates
+
+    @property
     def rejected(self) -> bool:
         """Whether the p-value is at most alpha."""
         return bool(self.pvalue <= self.alpha)
@@ -89,7 +106,7 @@ class CheckResult:
         plain = {
             f.name: getattr(self, f.name)
             for f in fields(self)
-            if f.name not in ("null", "coordinates", "draws")
+            if f.name not in ("null", "findings", "draws")
         }
         plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in plain.items()}
         plain["seed"] = _plain_seed(self.seed)
@@ -99,6 +116,8 @@ class CheckResult:
             **plain,
             "rejected": self.rejected,
             "draws": asdict(self.draws),
+            "detectable": _plain_effect(self.findings.detectable),
+            "evaluations": self.findings.evaluations,
             "coordinates": [_plain_coordinate(c) for c in self.coordinates],
         }
 
@@ -127,6 +146,18 @@ class CheckResult:
         from steinwise.plots import plot_check
 
         return plot_check(self)
+
+    def plot_pit(self, coordinate: str) -> "Figure":
+        """Where the draws of a coordinate fall in the target's conditional."""
+        from steinwise.plots import plot_pit
+
+        return plot_pit(self, coordinate)
+
+    def plot_pair(self, coordinate: str, other: str) -> "Figure":
+        """A coordinate's place in its conditional against another coordinate."""
+        from steinwise.plots import plot_pair
+
+        return plot_pair(self, coordinate, other)
 
     def __str__(self) -> str:
         return "\n".join(_report(self))
@@ -194,6 +225,9 @@ def _report(result: CheckResult) -> list[str]:
         ("statistic", f"{result.statistic:.6g}"),
         ("p-value", f"{p}, {result.n_bootstrap} bootstraps, seed {_plain_seed(result.seed)}"),
     ]
+    if result.findings.evaluations is not None:
+        cost = result.findings.evaluations
+        facts.insert(1, ("target", f"{cost} evaluations per draw and coordinate"))
     if result.dtype != "float64":
         facts.append(("precision", f"the density was evaluated in {result.dtype}"))
     lines = ["steinwise check", *("  " + line for line in _aligned(facts))]
@@ -201,14 +235,23 @@ def _report(result: CheckResult) -> list[str]:
     if result.rejected:
         lines.append(f"\nMisfit: the draws do not fit the density at level {result.alpha}.")
     else:
-        lines.append(
-            f"\nNo misfit found at level {result.alpha}. This does not prove the draws right."
-        )
+        lines.append("\n" + _wrapped(_no_misfit(result)))
     if result.coordinates:
         lines += ["", *("  " + line for line in _coordinate_table(result))]
     if any(c.adjusted_pvalue <= result.alpha for c in result.coordinates):
         lines += ["", _wrapped(DEPENDENCE_NOTE)]
     return lines
+
+
+def _no_misfit(result: CheckResult) -> str:
+    text = f"No misfit found at level {result.alpha}. This does not prove the draws right."
+    found = result.findings.detectable
+    if found is None:
+        return text
+    return (
+        f"{text} With probability 0.8 it would have found one coordinate shifted by "
+        f"{found.shift:.2g} conditional standard deviations, or {found.spread:.2g} times as wide."
+    )
 
 
 def _wrapped(text: str) -> str:
@@ -217,11 +260,13 @@ def _wrapped(text: str) -> str:
 
 def _coordinate_table(result: CheckResult) -> list[str]:
     ordered = sorted(result.coordinates, key=lambda c: (c.adjusted_pvalue, c.pvalue, -c.value))
-    rows = [("coordinate", "value", "p", "adjusted p", "verdict")]
-    rows += [
-        (c.name, f"{c.value:.4g}", f"{c.pvalue:.3f}", f"{c.adjusted_pvalue:.3f}", c.verdict)
-        for c in ordered[:ROWS_SHOWN]
-    ]
+    sized = ordered[0].effect is not None
+    rows = [("coordinate", *(("shift", "sd") if sized else ("value",)), "adjusted p", "verdict")]
+    for c in ordered[:ROWS_SHOWN]:
+        size = (f"{c.value:.4g}",)
+        if c.effect is not None:
+            size = (f"{c.effect.shift:+.2f}", f"{c.effect.spread:.2f}")
+        rows.append((c.name, *size, f"{c.adjusted_pvalue:.3f}", c.verdict))
     return _aligned(rows) + _left_out(len(ordered))
 
 
@@ -244,8 +289,11 @@ def _plain_seed(seed: object) -> int | list[int]:
 
 
 def _plain_coordinate(coordinate: CoordinateResult) -> dict[str, Any]:
-    effect = coordinate.effect
-    return asdict(coordinate) | {"effect": None if effect is None else effect._asdict()}
+    return asdict(coordinate) | {"effect": _plain_effect(coordinate.effect)}
+
+
+def _plain_effect(effect: Effect | None) -> dict[str, float] | None:
+    return None if effect is None else effect._asdict()
 
 
 def _json_ready(value: Any) -> Any:

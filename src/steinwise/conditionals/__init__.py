@@ -2,5 +2,6 @@
 
 from steinwise.conditionals.abstract import AbstractConditional, Atoms
 from steinwise.conditionals.sampler import Sampler
+from steinwise.conditionals.transported import Transported
 
-__all__ = ["AbstractConditional", "Atoms", "Sampler"]
+__all__ = ["AbstractConditional", "Atoms", "Sampler", "Transported"]

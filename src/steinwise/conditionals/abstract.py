@@ -2,9 +2,13 @@
 
 import abc
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
+
+from steinwise.samples import Samples
+from steinwise.target import AbstractTarget
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,6 +21,17 @@ class Atoms:
 
 class AbstractConditional(abc.ABC):
     """A law r_j(y | x_-j) for every coordinate j, seen through weighted atoms."""
+
+    from_tested_draws: ClassVar[bool] = False  # whether `fit` looks at the draws that are tested
+
+    def fit(
+        self,
+        samples: Samples,  # noqa: ARG002
+        target: AbstractTarget,  # noqa: ARG002
+        memory: int,  # noqa: ARG002
+    ) -> "AbstractConditional":
+        """This stand-in, made ready for these draws; itself where there is nothing to learn."""
+        return self
 
     @abc.abstractmethod
     def rows_per_call(self, d: int) -> int:

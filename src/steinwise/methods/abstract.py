@@ -9,7 +9,7 @@ import equinox as eqx
 
 from steinwise.batches import BatchPlan
 from steinwise.calibration import Calibration
-from steinwise.results import CoordinateResult
+from steinwise.results import NO_MISFIT, CoordinateResult, Findings
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic
 from steinwise.target import AbstractTarget
@@ -46,25 +46,27 @@ class AbstractMethod(eqx.Module):
     def labels(self, samples: Samples) -> tuple[str, ...]:
         """The names of what gets a verdict of its own: coordinates, blocks, or nothing."""
 
-    def coordinates(
+    def findings(
         self,
         samples: Samples,
         statistic: AbstractStatistic,  # noqa: ARG002
         plan: BatchPlan,  # noqa: ARG002
         verdict: Calibration,
         alpha: float,
-    ) -> tuple[CoordinateResult, ...]:
-        """The verdict on each, in words."""
-        return tuple(
-            CoordinateResult(
-                name=name,
-                value=float(verdict.values[k]),
-                pvalue=float(verdict.coordinate_pvalues[k]),
-                adjusted_pvalue=float(verdict.adjusted_pvalues[k]),
-                effect=None,
-                verdict="misfit" if verdict.adjusted_pvalues[k] <= alpha else "no misfit found",
+    ) -> Findings:
+        """What the numbers mean: a verdict on each coordinate, and what else the method tells."""
+        return Findings(
+            coordinates=tuple(
+                CoordinateResult(
+                    name=name,
+                    value=float(verdict.values[k]),
+                    pvalue=float(verdict.coordinate_pvalues[k]),
+                    adjusted_pvalue=float(verdict.adjusted_pvalues[k]),
+                    effect=None,
+                    verdict="misfit" if verdict.adjusted_pvalues[k] <= alpha else NO_MISFIT,
+                )
+                for k, name in enumerate(self.labels(samples))
             )
-            for k, name in enumerate(self.labels(samples))
         )
 
     @abc.abstractmethod

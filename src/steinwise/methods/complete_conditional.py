@@ -75,6 +75,12 @@ class KCCSD(AbstractMethod):
         return tuple(", ".join(b[:3]) + (", ..." if len(b) > 3 else "") for b in names)
 
     def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> Mean:
+        if self.conditional.from_tested_draws:
+            raise InputError(
+                f"{type(self.conditional).__name__} is made from the draws themselves: it gives "
+                "the value of the discrepancy (sw.kccsd), but the mean of its contributions is not "
+                'calibrated by signs. Test with method="transported".'
+            )
         return Mean(self.contributions(samples, target, work))
 
     def contributions(
@@ -85,10 +91,10 @@ class KCCSD(AbstractMethod):
         groups = self._groups(samples, work.seed)
         scores = target.score(x, memory=work.memory)
         out = np.empty((samples.n, len(self.labels(samples))))
-        size = self.conditional.rows_per_call(samples.dim)
-        parts = list(chunks(samples.n, size))
+        conditional = self.conditional.fit(samples, target, work.memory)
+        parts = list(chunks(samples.n, conditional.rows_per_call(samples.dim)))
         for part in work.bar(parts, len(parts), "KCC-SD"):
-            atoms = self.conditional.atoms(x[part], work.seed, part.start)
+            atoms = conditional.atoms(x[part], work.seed, part.start)
             for columns, index, kernel in groups:
                 if self.blocks is None:
                     points, weights = atoms.points[:, index], atoms.weights[:, index]
@@ -122,6 +128,7 @@ class KCCSD(AbstractMethod):
         if self.blocks is not None:
             raise InputError("the witness is a function of one coordinate: drop blocks=.")
         groups = self._groups(samples, work.seed)
+        conditional = self.conditional.fit(samples, target, work.memory)
 
         def at(x: np.ndarray, points: np.ndarray | None = None) -> np.ndarray:
             x = np.asarray(x, dtype=np.float64)
@@ -132,8 +139,8 @@ class KCCSD(AbstractMethod):
                     f"{samples.dim}) and (n, {samples.dim}, p)."
                 )
             out = np.empty(lines.shape)
-            for part in chunks(len(x), self.conditional.rows_per_call(samples.dim)):
-                atoms = self.conditional.atoms(x[part], work.seed, part.start)
+            for part in chunks(len(x), conditional.rows_per_call(samples.dim)):
+                atoms = conditional.atoms(x[part], work.seed, part.start)
                 for columns, index, kernel in groups:
                     y, weights = atoms.points[:, index], atoms.weights[:, index]
                     scores = target.line_scores(

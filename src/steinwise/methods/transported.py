@@ -28,7 +28,7 @@ from steinwise.lines import EVALUATIONS, Guide, follow, make_guide
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod, Work
 from steinwise.random import stream
-from steinwise.results import CoordinateResult
+from steinwise.results import NO_MISFIT, CoordinateResult, Findings
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, BatchSums
 from steinwise.target import AbstractTarget
@@ -115,14 +115,14 @@ class Transported(AbstractMethod):
         contexts = [c for c in self.contexts if frame.group != "directions" or c != "interaction"]
         return [(base, context) for base in self.bases for context in contexts or ["alone"]]
 
-    def coordinates(
+    def findings(
         self,
         samples: Samples,
         statistic: AbstractStatistic,
         plan: BatchPlan,
         verdict: Calibration,
         alpha: float,
-    ) -> tuple[CoordinateResult, ...]:
+    ) -> Findings:
         assert isinstance(statistic, TransportedStatistic)
         results = []
         for frame, u in zip(statistic.frames, statistic.u, strict=True):
@@ -130,7 +130,7 @@ class Transported(AbstractMethod):
             effects = misfit.effects(z)
             for j, name in enumerate(frame.labels):
                 k = len(results)
-                words = "no misfit found"
+                words = NO_MISFIT
                 if verdict.adjusted_pvalues[k] <= alpha:
                     context = self._context(frame, verdict.deciding[k])
                     partners = statistic.partners(frame, j, context, verdict, samples.names)
@@ -145,7 +145,14 @@ class Transported(AbstractMethod):
                         verdict=words,
                     )
                 )
-        return tuple(results)
+        largest = verdict.largest_null[f"{statistic.frames[0].group} settings"]
+        return Findings(
+            coordinates=tuple(results),
+            detectable=misfit.detectable(float(np.quantile(largest, 1 - alpha)), plan),
+            evaluations=statistic.evaluations,
+            pit=statistic.u[0],
+            x=statistic.x,
+        )
 
     def _context(self, frame: Frame, deciding: tuple[str, int]) -> str:
         family, setting = deciding

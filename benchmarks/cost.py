@@ -1,0 +1,168 @@
+"""What the default check costs, beside a plain NumPy KSD with as many bootstraps.
+
+Run with ``python -m benchmarks.cost``. Every figure is taken in a process of its own, in CPU
+seconds of all its threads: the first call, which compiles, and the best of three after it. Peak
+memory is what the process held beyond its imports. Results go to
+``benchmarks/results/cost.json``.
+"""
+
+import json
+import math
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+RESULTS = Path(__file__).parent / "results" / "cost.json"
+DIM = 30
+SMALL, MIDDLE, LARGE = 1000, 5000, 300_000
+THREADS = "2"  # as a user with two cores has it
+CONFIGURATIONS = [
+    ("plain KSD, float32", SMALL),
+    ("plain KSD, float64", SMALL),
+    ("check, Gaussian", SMALL),
+    ("check, autodiff", SMALL),
+    ("plain KSD, float32", MIDDLE),
+    ("plain KSD, float64", MIDDLE),
+    ("check, Gaussian", MIDDLE),
+    ("check, autodiff", MIDDLE),
+    ("check, Gaussian", LARGE),
+]
+
+
+def log_density(x):
+    """N(0, I), of which the check is not told that it is normal."""
+    return -0.5 * (x @ x)
+
+
+def job(kind: str, n: int) -> Callable[[], object]:
+    """What is timed, on draws of N(0, I)."""
+    import numpy as np
+
+    import steinwise as sw
+    from benchmarks.plain_ksd import plain_ksd
+
+    x = np.random.default_rng(0).normal(size=(n, DIM))
+    if kind.startswith("plain KSD"):
+        x = x.astype(kind.split()[-1])
+        return lambda: plain_ksd(x, -x)
+    closed_form = sw.Gaussian(np.zeros(DIM), np.eye(DIM))
+    target = closed_form if kind == "check, Gaussian" else sw.Target(log_density)
+    return lambda: sw.check(x, target, method="transported", independent=True, progress=False)
+
+
+def peak() -> float:
+    """The most memory that this process ever held, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def measure(kind: str, n: int, repetitions: int) -> dict[str, Any]:
+    """One configuration, in this process."""
+    run = job(kind, n)
+    before, seconds, elapsed = peak(), [], []
+    for _ in range(1 + repetitions):
+        cpu, clock = time.process_time(), time.perf_counter()
+        run()
+        seconds.append(time.process_time() - cpu)
+        elapsed.append(time.perf_counter() - clock)
+    return {
+        "cpu_seconds": round(min(seconds[1:] or seconds), 3),
+        "first_cpu_seconds": round(seconds[0], 2),
+        "first_seconds": round(elapsed[0], 2),
+        "seconds": round(min(elapsed[1:] or elapsed), 3),
+        "peak_mb": round(peak() - before),
+    }
+
+
+def in_a_process(kind: str, n: int) -> dict[str, Any]:
+    """The same in a process that starts afresh; the largest run is not repeated."""
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": THREADS, "JAX_PLATFORMS": "cpu"}
+    command = [sys.executable, "-m", "benchmarks.cost", "--one", kind, str(n)]
+    load = os.getloadavg()[0]
+    out = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    found = json.loads(out.stdout.splitlines()[-1])
+    return found | {"load": round(max(load, os.getloadavg()[0]), 1)}
+
+
+def name(kind: str, n: int) -> str:
+    return f"{kind}, n = {n}"
+
+
+def figures(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The figures to reach: what was measured, and the most that it may be."""
+
+    def cpu(kind: str, n: int) -> float:
+        return found[name(kind, n)]["cpu_seconds"]
+
+    growth = math.log(cpu("check, Gaussian", LARGE) / cpu("check, Gaussian", MIDDLE))
+    measured = {
+        f"ratio to KSD in float32, n = {SMALL}": (
+            cpu("check, Gaussian", SMALL) / cpu("plain KSD, float32", SMALL),
+            3.0,
+        ),
+        f"ratio to KSD in float32, n = {MIDDLE}": (
+            cpu("check, Gaussian", MIDDLE) / cpu("plain KSD, float32", MIDDLE),
+            0.3,
+        ),
+        f"ratio to KSD in float64, n = {SMALL}": (
+            cpu("check, Gaussian", SMALL) / cpu("plain KSD, float64", SMALL),
+            None,
+        ),
+        f"ratio to KSD in float64, n = {MIDDLE}": (
+            cpu("check, Gaussian", MIDDLE) / cpu("plain KSD, float64", MIDDLE),
+            None,
+        ),
+        f"growth exponent, n = {MIDDLE} to {LARGE}": (growth / math.log(LARGE / MIDDLE), 1.05),
+        f"peak memory in MB, n = {LARGE}": (found[name("check, Gaussian", LARGE)]["peak_mb"], 2000),
+        f"first call in seconds, n = {SMALL}": (
+            found[name("check, Gaussian", SMALL)]["first_seconds"],
+            10,
+        ),
+    }
+    return {
+        what: {"value": round(value, 3), "at most": most, "passes": most is None or value <= most}
+        for what, (value, most) in measured.items()
+    }
+
+
+def table(found: dict[str, Any]) -> str:
+    columns = ("cpu_seconds", "seconds", "first_cpu_seconds", "first_seconds", "peak_mb", "load")
+    lines = [f"{f'd = {DIM}':<30}" + "".join(f"{column:>19}" for column in columns)]
+    for one, values in found["measured"].items():
+        lines.append(f"{one:<30}" + "".join(f"{values[column]:>19}" for column in columns))
+    lines.append("")
+    for what, values in found["figures"].items():
+        most = "" if values["at most"] is None else f"at most {values['at most']:<6g}"
+        mark = "" if values["at most"] is None else ("ok" if values["passes"] else "NO")
+        lines.append(f"{what:<42} {values['value']:>9.3g}  {most:<15} {mark}".rstrip())
+    return "\n".join(lines)
+
+
+@click.command()
+@click.option("--one", type=(str, int), hidden=True, help="Measure one in this process.")
+@click.option("--quick", is_flag=True, help=f"Leave out n = {LARGE}.")
+def main(one: tuple[str, int] | None, quick: bool) -> None:
+    """Measure CPU seconds and memory."""
+    if one is not None:
+        click.echo(json.dumps(measure(*one, repetitions=3 if one[1] < LARGE else 1)))
+        return
+    measured = {}
+    for kind, n in CONFIGURATIONS:
+        if not (quick and n == LARGE):
+            measured[name(kind, n)] = in_a_process(kind, n)
+            click.echo(f"{name(kind, n)}: {measured[name(kind, n)]}", err=True)
+    if quick:
+        return
+    found = {"measured": measured, "figures": figures(measured), "threads": int(THREADS)}
+    RESULTS.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+    click.echo(table(found))
+
+
+if __name__ == "__main__":
+    main()
