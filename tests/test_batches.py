@@ -166,6 +166,17 @@ def test_warm_up_left_in_is_noted(count: int, rho: float) -> None:
         assert plan(draws + decay).notes, f"seed {seed}"
 
 
+@pytest.mark.parametrize("rho", [0.5, 0.9])
+def test_warm_up_is_noted_whatever_is_averaged(rho: float) -> None:
+    """Catches a drift that looks only at functions which are 0 far out, as most kernels are."""
+    for seed in range(10):
+        draws = chains(300 + seed, rho) + 20 * rho ** np.arange(2000)[:, None]
+        samples = Samples.of(draws)
+        bumps = np.exp(-(samples.rows**2))
+        found = plan_batches(samples, lambda bumps=bumps: bumps, most=250)
+        assert any("start of a chain" in note for note in found.notes), f"seed {seed}"
+
+
 @pytest.mark.parametrize("count", [1, 4])
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
 def test_settled_chains_are_not_noted(count: int, rho: float) -> None:

@@ -67,7 +67,7 @@ def test_to_dataframe_is_indexed_by_name(result):
     frame = result.to_dataframe()
     assert list(frame.index) == NAMES
     assert frame.index.name == "name"
-    columns = ["value", "pvalue", "adjusted_pvalue", "effect", "verdict"]
+    columns = ["value", "pvalue", "adjusted_pvalue", "shift", "spread", "verdict"]
     assert list(frame.columns) == columns
     assert frame.loc["log_sigma", "verdict"] == "misfit"
     assert frame.loc["log_sigma", "value"] == result.coordinates[2].value
@@ -115,7 +115,7 @@ def test_many_coordinates_are_cut_short_and_counted():
     method = sw.methods.KCCSD(sw.conditionals.Sampler(_own_law))
     target = sw.Gaussian(np.zeros(50), np.eye(50))
     found = sw.check(draws, target, method=method)
-    assert "... and 30 more" in str(found)
+    assert "... and 38 more" in str(found)
     assert len(str(found).splitlines()) < 40
     assert len(found.to_dict()["coordinates"]) == 50
 

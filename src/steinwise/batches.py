@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 
 from steinwise.chains import MOST_COLUMNS, autocorrelation_times, drift, evenly, rhat
 from steinwise.errors import TooFewDraws
@@ -66,7 +66,7 @@ class Batches:
         """Sums of the rows of each batch."""
         return np.add.reduceat(values, self.bounds[:-1], axis=0)
 
-    def padded(self, values: Float[np.ndarray, "n *rest"]) -> tuple[np.ndarray, np.ndarray]:
+    def padded(self, values: Shaped[np.ndarray, "n *rest"]) -> tuple[np.ndarray, np.ndarray]:
         """Rows as (batch, longest, ...), short batches filled by their first row at weight 0."""
         lengths = self.lengths
         within = np.arange(lengths.max())
@@ -131,7 +131,7 @@ def plan_batches(
 
     rhats = rhat(samples.values)
     windows = int(batches.lengths.min()), int(np.ceil(slowest))
-    notes = _disagreement(samples, rhats) + _warm_up(shaped, windows)
+    notes = _disagreement(samples, rhats) + _warm_up(samples, shaped, windows)
     return BatchPlan(batches, slowest, samples.n / slowest, float(rhats.max()), tuple(notes))
 
 
@@ -196,11 +196,19 @@ def _disagreement(samples: Samples, rhats: np.ndarray) -> list[str]:
     ]
 
 
-def _warm_up(shaped: Float[np.ndarray, "chain draw q"], windows: tuple[int, int]) -> list[str]:
-    """A batch sees a start that takes long to forget, a window of one autocorrelation time a
-    start that is forgotten within a batch."""
+def _warm_up(
+    samples: Samples, averaged: Float[np.ndarray, "chain draw q"], windows: tuple[int, int]
+) -> list[str]:
+    """A note on the first draws, in the draws, their squares and what is averaged.
+
+    A batch sees a start that takes long to forget; a window of one autocorrelation time sees one
+    that is forgotten within a batch. What is averaged may be blind to draws far out, where the
+    functions of many methods are 0; the draws themselves are not.
+    """
+    x = samples.values[..., evenly(samples.dim, MOST_COLUMNS)]
+    columns = np.concatenate([x, (x - x.mean(axis=(0, 1))) ** 2, averaged], axis=-1)
     for length in windows:
-        moved = drift(shaped, length)
+        moved = drift(columns, length)
         if moved is not None:
             return [
                 f"the start of a chain differs from the rest: its first {length} draws are on "

@@ -5,6 +5,8 @@ comes from p. Features are functions of the other coordinates. Sums of their pro
 are all that the default check needs.
 """
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -40,16 +42,22 @@ def context_slices(d: int, pairs: np.ndarray, sketch: np.ndarray | None) -> dict
     }
 
 
-def products(left: np.ndarray, right: np.ndarray) -> Float[np.ndarray, "c batch batch"]:
-    """Inner products over terms and features between all pairs of batches, per coordinate."""
-    with jax.enable_x64(True):
-        return np.asarray(_products_compiled(*(side.swapaxes(0, 1) for side in (left, right))))
+@partial(jax.jit, static_argnums=1)
+def products(
+    sums: Float[Array, "batch c term feature"], settings: tuple[tuple[str, int, int], ...]
+) -> Float[Array, "setting c batch batch"]:
+    """Inner products between all pairs of batches, per setting: a base, and a span of features."""
 
+    def one_line(sums: Array) -> Array:
+        def form(terms: slice, start: int, stop: int) -> Array:
+            return sums[:, terms, start:stop].reshape(len(sums), -1)
 
-@jax.jit
-def _products_compiled(left: Array, right: Array) -> Array:
-    flat = [side.reshape(*side.shape[:2], -1) for side in (left, right)]
-    return jax.lax.map(lambda pair: pair[0] @ pair[1].T, tuple(flat))
+        pairs = [(BASE_TERMS[base], span) for base, *span in settings]
+        return jnp.stack(
+            [form(left, *span) @ form(right, *span).T for (left, right), span in pairs]
+        )
+
+    return jnp.swapaxes(jax.lax.map(one_line, jnp.swapaxes(sums, 0, 1)), 0, 1)
 
 
 @jax.jit

@@ -241,14 +241,14 @@ class TransportedStatistic(AbstractStatistic):
     def _families(
         self, frame: Frame, sums: np.ndarray, places: dict[str, slice], batches: Batches
     ) -> Iterator[BatchSums]:
-        settings = []
-        for base, context in self.method.settings(frame):
-            left, right = transport.BASE_TERMS[base]
-            features = places[context]
-            both = (sums[:, :, left, features], sums[:, :, right, features])
-            settings.append(transport.products(*both))
+        settings = tuple(
+            (base, places[context].start, places[context].stop)
+            for base, context in self.method.settings(frame)
+        )
+        with jax.enable_x64(True):
+            values = np.asarray(transport.products(sums, settings))
         name = f"{frame.group} settings"
-        yield BatchSums(np.stack(settings), batches, name, frame.group, sparse=True)
+        yield BatchSums(values, batches, name, frame.group, sparse=True)
         if frame.group == "directions":
             return
         for context in self.method.contexts:

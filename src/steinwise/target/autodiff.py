@@ -21,7 +21,7 @@ from steinwise.target.abstract import (
     require_finite,
 )
 
-POINTS_PER_CALL = 16384  # evaluations in one compiled call
+POINTS_PER_CALL = (256, 2048, 16384)  # evaluations in one compiled call, the smallest that will do
 POINTS_PER_BATCH = 256  # evaluations that are vectorised together inside it
 FORWARD, REVERSE = "forward", "reverse"
 
@@ -108,9 +108,7 @@ class Target(AbstractTarget):
         return self._plan(d).dtype
 
     def score(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray:
-        plan = self._plan(x.shape[1])
-        rows = min(_points_within(memory, x.shape[1]), 1024)
-        found = self._in_chunks("score", plan, rows, x)
+        found = self._at_points("score", x.shape[1], memory, len(x), lambda i: (x[i],))
         require_finite(found, x, 0, np.arange(x.shape[1]), axis=1)
         return found
 
@@ -165,69 +163,71 @@ class Target(AbstractTarget):
         plan = self._plan(x.shape[1])
         if self.lines is not None:
             _check_lines(self.lines, x.shape[1], plan, len(block))
-        rows = max(1, _points_within(memory, x.shape[1]) // max(1, y.shape[1]))
         index = np.asarray(block, dtype=np.int32)
-        found = self._in_chunks("block", plan, _power_of_two(rows), x, y, index=index)
+        flat = y.reshape(-1, len(index))
+
+        def points(i: np.ndarray) -> tuple[np.ndarray, ...]:
+            return x[i // y.shape[1]], np.broadcast_to(index, (len(i), len(index))), flat[i]
+
+        found = self._at_points("block", x.shape[1], memory, len(flat), points).reshape(y.shape)
         require_finite(found, x, first_row, index, axis=2)
         return found
 
     def _on_lines(
-        self,
-        kind: str,
-        x: np.ndarray,
-        y: np.ndarray,
-        index: np.ndarray,
-        memory: int,
+        self, kind: str, x: np.ndarray, y: np.ndarray, index: np.ndarray, memory: int
     ) -> np.ndarray:
-        rows = max(1, _points_within(memory, x.shape[1]) // max(1, y.shape[1] * y.shape[2]))
-        plan = self._plan(x.shape[1])
-        return self._in_chunks(kind, plan, _power_of_two(rows), x, y, index=index)
+        flat = y.reshape(-1)
+        lines, per_line = y.shape[1], y.shape[2]
 
-    def _in_chunks(
+        def points(i: np.ndarray) -> tuple[np.ndarray, ...]:
+            line = i // per_line
+            return x[line // lines], index[line % lines], flat[i]
+
+        found = self._at_points(kind, x.shape[1], memory, y.size, points)
+        return found.reshape(*y.shape, *found.shape[1:])
+
+    def _at_points(
         self,
         kind: str,
-        plan: _Plan,
-        rows: int,
-        x: np.ndarray,
-        *y: np.ndarray,
-        index: np.ndarray | None = None,
+        d: int,
+        memory: int,
+        count: int,
+        points: Callable[[np.ndarray], tuple[np.ndarray, ...]],
     ) -> np.ndarray:
-        """Run a compiled function over chunks of rows, the last one padded to the same shape."""
+        """Run a compiled function over points, in calls of few sizes, so that it compiles rarely.
+
+        `points(i)` gives the arguments of the points numbered i, one row each.
+        """
+        plan = self._plan(d)
         compiled = self._function(kind, plan)
-        extra = () if index is None else (index,)
-        rows = min(rows, _power_of_two(2 * len(x) - 1))  # padding a few draws to many is waste
+        most = _points_within(memory, d)
+        size = min(most, next(s for s in POINTS_PER_CALL if s >= min(count, POINTS_PER_CALL[-1])))
         pieces = []
         with _precision(plan.wide):
-            for part in chunks(len(x), rows):
-                size = part.stop - part.start
-                arrays = [_padded(array[part], rows) for array in (x, *y)]
-                found = np.asarray(compiled(*arrays, *extra), dtype=np.float64)[:size]
-                pieces.append(found)
+            for part in chunks(count, size):
+                index = np.minimum(np.arange(part.start, part.start + size), count - 1)
+                found = np.asarray(compiled(*points(index)), dtype=np.float64)
+                pieces.append(found[: part.stop - part.start])
         return np.concatenate(pieces)
 
     def _function(self, kind: str, plan: _Plan) -> Callable[..., Array]:
         cache: dict = self._compiled  # type: ignore[attr-defined]
         key = (kind, plan)
         if key not in cache:
-            cache[key] = jax.jit(self._build(kind, plan))
+            cache[key] = jax.jit(functools.partial(_map_points, self._build(kind, plan)))
         return cache[key]
 
     def _build(self, kind: str, plan: _Plan) -> Callable[..., Array]:
+        """The function of one point."""
         p = self.log_density
         if kind == "score":
-            point = _gradient(p, plan.score)
-            return lambda x: _map_points(lambda i: point(x[i]), (len(x),))
+            return _gradient(p, plan.score)
+        if kind == "block":
+            return self.lines or _block_gradient(p, plan.score)
         if kind == "line":
-            along = self.lines or (lambda x, j, y: _on_line(p, plan.line, x, j, y)[1])
-            return functools.partial(_lines_of_rows, along)
-        if kind == "line value":
-            along = functools.partial(_on_line, p, plan.line)
-            return functools.partial(_lines_of_rows, lambda *point: jnp.stack(along(*point)))
-        if kind == "direction value":
-            along = functools.partial(_on_direction, p, plan.line)
-            return functools.partial(_lines_of_rows, lambda *point: jnp.stack(along(*point)))
-        along = self.lines or _block_gradient(p, plan.score)
-        return functools.partial(_blocks_of_rows, along)
+            return self.lines or (lambda x, j, y: _on_line(p, plan.line, x, j, y)[1])
+        along = {"line value": _on_line, "direction value": _on_direction}[kind]
+        return lambda *point: jnp.stack(along(p, plan.line, *point))
 
     def _plan(self, d: int) -> _Plan:
         plans: dict[int, _Plan] = self._plans  # type: ignore[attr-defined]
@@ -261,18 +261,7 @@ def _target_of_function(function: types.FunctionType) -> Target:
 
 def _points_within(memory: int, d: int) -> int:
     """Evaluations per compiled call: each is given room for 32 copies of its point."""
-    return int(np.clip(memory // (8 * d * 32), 1, POINTS_PER_CALL))
-
-
-def _power_of_two(rows: int) -> int:
-    return 1 << (rows.bit_length() - 1)
-
-
-def _padded(array: np.ndarray, rows: int) -> np.ndarray:
-    missing = rows - len(array)
-    if missing == 0:
-        return array
-    return np.concatenate([array, np.broadcast_to(array[-1:], (missing, *array.shape[1:]))])
+    return int(np.clip(memory // (8 * d * 32), 1, POINTS_PER_CALL[-1]))
 
 
 def _precision(wide: bool) -> AbstractContextManager:
@@ -282,30 +271,15 @@ def _precision(wide: bool) -> AbstractContextManager:
 # -- the functions that are compiled ------------------------------------------------------------
 
 
-def _map_points(function: Callable, shape: tuple[int, ...]) -> Array:
-    """function(flat index) for every index of `shape`, a batch at a time to bound the memory."""
-    count = int(np.prod(shape))
+def _map_points(function: Callable, *points: Array) -> Array:
+    """function(point) for every row of the arguments, a batch at a time to bound the memory."""
+    count = len(points[0])
     batch = min(POINTS_PER_BATCH, count)
-    indices = jnp.minimum(jnp.arange(-(-count // batch) * batch), count - 1)
-    out = jax.lax.map(jax.vmap(function), indices.reshape(-1, batch))
-    out = out.reshape(-1, *out.shape[2:])[:count]
-    return out.reshape(*shape, *out.shape[1:])
-
-
-def _lines_of_rows(along: Callable, x: Array, y: Array, coordinates: Array) -> Array:
-    def at(point: Array) -> Array:
-        i, c, m = jnp.unravel_index(point, y.shape)
-        return along(x[i], coordinates[c], y[i, c, m])
-
-    return _map_points(at, y.shape)
-
-
-def _blocks_of_rows(along: Callable, x: Array, y: Array, block: Array) -> Array:
-    def at(point: Array) -> Array:
-        i, m = jnp.unravel_index(point, y.shape[:2])
-        return along(x[i], block, y[i, m])
-
-    return _map_points(at, y.shape[:2])
+    pad = -count % batch
+    batches = [jnp.concatenate([a, jnp.repeat(a[-1:], pad, axis=0)]) for a in points]
+    batches = tuple(a.reshape(-1, batch, *a.shape[1:]) for a in batches)
+    out = jax.lax.map(lambda some: jax.vmap(function)(*some), batches)
+    return out.reshape(-1, *out.shape[2:])[:count]
 
 
 def _gradient(log_density: Callable, mode: str) -> Callable:
