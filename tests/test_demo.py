@@ -12,7 +12,7 @@ def test_the_demo_prints_a_verdict_and_writes_its_picture(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "Misfit: the draws do not fit the density at level 0.05." in printed
     verdicts = {
-        line.split()[0]: line.rstrip().endswith(" misfit")
+        line.split()[0]: not line.rstrip().endswith("no misfit found")
         for line in printed.splitlines()
         if line.split() and line.split()[0] in demo.NAMES
     }

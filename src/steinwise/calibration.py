@@ -17,6 +17,8 @@ from steinwise.batches import Batches
 from steinwise.random import stream
 from steinwise.statistics import BatchSums
 
+FILL = 32
+
 
 def rademacher(seed: object, n_bootstrap: int, count: int) -> Float[np.ndarray, "l batch"]:
     """Signs, one row per bootstrap."""
@@ -53,7 +55,7 @@ def bootstrap(sums: BatchSums, signs: Float[np.ndarray, "l batch"]) -> Bootstrap
     if not sums.paired:
         values, terms = sums.values, float(sums.batches.lengths.sum())
         with jax.enable_x64(True):
-            null = np.asarray(_linear_forms(signs, values))
+            null = np.asarray(_linear_forms(_filled(signs, 1), _filled(values, 2)))
         scale = np.sqrt((values**2).sum(axis=-1))
         return Bootstrap(values.sum(axis=-1) / terms, scale / terms, null / terms)
     values, terms = np.where(sums.batches.allowed, sums.values, 0.0), sums.batches.pairs
@@ -61,12 +63,19 @@ def bootstrap(sums: BatchSums, signs: Float[np.ndarray, "l batch"]) -> Bootstrap
     # U_gh has U_hg as its mirror: sum over g != h of eps_g eps_h U_gh has variance 2 sum U_sym^2
     scale = np.sqrt(2 * (symmetric**2).sum(axis=(-1, -2)))
     with jax.enable_x64(True):
-        forms = np.asarray(_quadratic_forms(signs, symmetric.reshape(-1, *symmetric.shape[2:])))
+        flat = symmetric.reshape(-1, *symmetric.shape[2:])
+        forms = np.asarray(_quadratic_forms(_filled(signs, 1), _filled(flat, 1, 2)))
     null = forms.T.reshape(len(signs), *values.shape[:2])
     return Bootstrap(values.sum(axis=(-1, -2)) / terms, scale / terms, null / terms)
 
 
 # compiled rather than left to NumPy: BLAS threads spin on a busy machine, at many times the cost
+
+
+def _filled(array: np.ndarray, *axes: int) -> np.ndarray:
+    """Zeros up to a multiple of FILL batches, so that few shapes are compiled."""
+    width = [(0, -array.shape[k] % FILL if k in axes else 0) for k in range(array.ndim)]
+    return np.pad(array, width)
 
 
 @jax.jit
@@ -91,7 +100,8 @@ def largest_over_settings(
     scale = np.sqrt((sums.values**2).sum(axis=-1))
     scaled = sums.values / np.where(scale > 0, scale, np.inf)[..., None]
     with jax.enable_x64(True):
-        null = np.asarray(_largest_forms(signs, scaled.swapaxes(0, 1))).T
+        forms = _largest_forms(_filled(signs, 1), _filled(scaled.swapaxes(0, 1), 2))
+        null = np.asarray(forms).T
     total = sums.values.sum(axis=-1)
     return total / sums.batches.lengths.sum(), np.abs(scaled.sum(axis=-1)), null
 

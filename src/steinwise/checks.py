@@ -58,7 +58,7 @@ def check(
         True to take the draws as independent whatever their shape, False to take (n, d) as one
         chain. By default (n, d) is independent, and refused if its rows are autocorrelated.
     batch_length
-        Draws per batch, instead of 2.5 autocorrelation times.
+        Draws per batch, instead of 5 autocorrelation times of the slowest average.
     memory
         The budget for working arrays, such as "500MB" or "2GiB".
     progress
@@ -81,7 +81,6 @@ def check(
     x[0]: no misfit found
     x[1]: no misfit found
     x[2]: draws are too wide (sd 1.5 of the target's conditional)
-    direction 1 (x[2]): no misfit found
     """
     chosen = _method(method)
     _check_options(alpha, n_bootstrap, seed, batch_length)

@@ -42,7 +42,11 @@ def axes(samples: Samples) -> Frame:
 
 
 def directions(samples: Samples) -> Frame | None:
-    """The leading principal directions of the first fifth of every chain, if there is one."""
+    """The leading principal directions of the first fifth of every chain.
+
+    Those along which they spread more than independent coordinates would by chance; None if there
+    is none, since a direction without correlation shows nothing that its coordinates do not.
+    """
     chains = samples.values if not samples.independent else samples.rows[None]
     held = int(HELD_OUT * chains.shape[1])
     n, d = samples.n, samples.dim
@@ -54,8 +58,10 @@ def directions(samples: Samples) -> Frame | None:
         return None
     values, vectors = np.linalg.eigh(np.corrcoef(part.T))
     values, vectors = values[::-1], vectors[:, ::-1]
-    chance = (1 + np.sqrt(d / len(part))) ** 2  # what independent coordinates would show
-    count = int(np.clip((values > chance).sum(), 1, min(MOST_DIRECTIONS, d)))
+    chance = (1 + np.sqrt(d / len(part))) ** 2  # the edge of the Marchenko-Pastur law
+    count = min(int((values > chance).sum()), MOST_DIRECTIONS)
+    if count == 0:
+        return None
     along = (sd[:, None] * vectors[:, :count]).T
     place = ((samples.rows - part.mean(axis=0)) / sd) @ vectors
     tested = np.ones(chains.shape[:2])

@@ -18,6 +18,8 @@ from jaxtyping import Array, Float
 from steinwise.batches import Batches
 from steinwise.memory import chunks
 
+LARGEST_TILE = 1024  # rows: larger ones leave the cache
+
 
 @dataclass(frozen=True, eq=False)
 class BatchSums:
@@ -150,8 +152,8 @@ class Gram(AbstractStatistic):
         padded = [batches.padded(array) for array in self.rows]
         arrays, weight = tuple(array for array, _ in padded), padded[0][1]
         longest = weight.shape[1]
-        side = int(np.clip(np.sqrt(self.memory / (8 * 8)), 1, 2048))  # room for 8 tiles
-        per_tile = max(1, side // longest)
+        side = int(np.clip(np.sqrt(self.memory / (8 * 8)), 1, LARGEST_TILE))  # room for 8 tiles
+        per_tile = max(1, min(side // longest, batches.count))
         # batches of weight 0 fill the last tile, so that all tiles have one shape
         missing = -len(weight) % per_tile
         fill = [np.broadcast_to(a[:1], (missing, *a.shape[1:])) for a in arrays]
