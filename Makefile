@@ -5,7 +5,7 @@ BIN     = $(VENV)/bin
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CPUS   ?= 2
 
-.PHONY: help demo test lint test-statistical test-latest size clean
+.PHONY: help demo test lint test-statistical test-latest size power cost clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,7 +13,9 @@ help:
 	@echo "make test              install, lint, type-check and run the tests"
 	@echo "make test-statistical  the size and power suites at full size (about ten minutes)"
 	@echo "make test-latest       the tests with the newest versions of all dependencies"
-	@echo "make size              the table of rejection rates under the null (an hour or so)"
+	@echo "make size              rejection rates of draws that are right (hours; resumes)"
+	@echo "make power             rejection rates of draws that are wrong (an hour or so; resumes)"
+	@echo "make cost              CPU seconds and memory, as ratios to a plain NumPy KSD"
 	@echo "PYTHON=... chooses the interpreter (3.11 or later), VENV=... the environment's folder"
 
 $(VENV)/bin/python:
@@ -51,8 +53,8 @@ test-latest:
 	$(PIP) --upgrade --editable ".[test]"
 	$(BIN)/python -m pytest -n $(CPUS) -m "not full"
 
-size: $(VENV)/.test
-	$(BIN)/python -m benchmarks.size
+size power cost: $(VENV)/.test
+	$(BIN)/python -m benchmarks.$@
 
 clean:
 	rm -rf .venv .venv-latest build dist out

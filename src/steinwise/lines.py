@@ -2,13 +2,14 @@ r"""The target's conditional along a line: its CDF, quantiles and scores.
 
 For a draw x_i and a coordinate j the conditional p(. | x_i,-j) is known up to a constant on the
 line through x_i along coordinate j. `follow` places nodes that find its scale and place by
-themselves, in two passes, and gives u = F(x_ij) and the quantiles of F with their scores.
+themselves: a first pass from the curvature at the draw, a second at quantiles of what was found,
+then rounds that bisect where most is left in doubt. It gives u = F(x_ij) and the quantiles of F
+with their scores.
 
 Only u must be accurate, far below n^-1/2: the test stays calibrated with any quantiles and scores
 that do not depend on x_ij.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -23,11 +24,15 @@ from steinwise.target import AbstractTarget
 QUANTILES = 32  # midpoints (k + 1/2) / QUANTILES of (0, 1)
 MIDPOINTS = (np.arange(QUANTILES) + 0.5) / QUANTILES
 DOUBLINGS = 2.0 ** np.arange(-1, 8)
-SECOND_PASS = 32
-WORST, ROUNDS = 4, 6  # intervals bisected per round, when only slopes are known
-WIDE_SHARE = 0.3  # what an interval of large mass counts beside one whose slopes bend
+FIRST_PASS = 1 + 2 * len(DOUBLINGS) + 3 + 8 + 4
+SECOND_PASS = 8
+WORST, ROUNDS = 4, 6  # intervals bisected per round
 RELEVANT = 15.0  # log densities this far below the highest hold no mass that matters
-EVALUATIONS = 2 + (1 + 2 * len(DOUBLINGS) + 3 + 8 + 4) + SECOND_PASS  # two for the curvature
+HIGHEST = 5.0  # above the highest node, what is believed of a log density between nodes
+BENT_SHARE = 0.1  # what the mass of a bent interval counts beside the bounds of that mass
+MASS_SHARE = 0.01  # what doubts of masses count beside those of integrated slopes
+NODES = FIRST_PASS + SECOND_PASS + ROUNDS * WORST
+EVALUATIONS = 2 + NODES  # two for the curvature
 STEEPEST = 1e6  # change of log density over one interval, when it is integrated
 LOWEST = 1e4  # below the highest log density of a line, where the density is not finite
 _GAUSS = np.polynomial.legendre.leggauss(4)
@@ -77,8 +82,7 @@ def follow(
     if normal is not None:
         return _normal_lines(at, *normal)
 
-    def evaluate(points: Array | np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-        where = np.asarray(points)
+    def evaluate(where: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
         if directions.ndim == 1:
             return target.line_values(x, directions, where, memory=memory)
         return target.direction_values(x, directions, where - at[..., None], memory=memory)
@@ -88,36 +92,24 @@ def follow(
         step = relative * guide.sd * np.ones_like(at)
         _, slopes = evaluate(np.stack([at, at + step], axis=-1))
         score, curvature = slopes[..., 0], (slopes[..., 1] - slopes[..., 0]) / step
-        nodes = _first_nodes(at, score, curvature, guide)
+        nodes = np.asarray(_first_nodes(at, score, curvature, guide))
         values, slopes = evaluate(nodes)
-        if values is not None:
-            nodes, values, slopes = _add(
-                nodes, values, slopes, _second_nodes(nodes, values, slopes, SECOND_PASS), evaluate
-            )
-        else:  # part of the second pass goes where integrating the slopes needs it
-            added = _second_nodes(nodes, None, slopes, SECOND_PASS - ROUNDS * WORST)
-            nodes, _, slopes = _add(nodes, None, slopes, added, evaluate)
-            for _ in range(ROUNDS):
-                added = _bisecting_nodes(nodes, slopes)
-                nodes, _, slopes = _add(nodes, None, slopes, added, evaluate)
+        more = _second_nodes
+        for _ in range(1 + ROUNDS):
+            added = np.asarray(more(nodes, values, slopes))
+            more_values, more_slopes = evaluate(added)
+            nodes, slopes = _joined(nodes, added), _joined(slopes, more_slopes)
+            if values is not None and more_values is not None:
+                values = _joined(values, more_values)
+            more = _bisecting_nodes
         u, quantiles, scores, spread = _finish(nodes, values, slopes)
     return Lines(
         np.asarray(u), score, np.asarray(quantiles), np.asarray(scores), np.asarray(spread)
     )
 
 
-def _add(
-    nodes: Array,
-    values: np.ndarray | None,
-    slopes: np.ndarray,
-    added: Array,
-    evaluate: Callable[..., tuple[np.ndarray | None, np.ndarray]],
-) -> tuple[Array, np.ndarray | None, np.ndarray]:
-    more_values, more_slopes = evaluate(added)
-    if values is not None and more_values is not None:
-        values = np.concatenate([values, more_values], axis=-1)
-    slopes = np.concatenate([slopes, more_slopes], axis=-1)
-    return jnp.concatenate([nodes, added], axis=-1), values, slopes
+def _joined(known: np.ndarray, more: np.ndarray) -> np.ndarray:
+    return np.concatenate([known, more], axis=-1)
 
 
 def _normal_lines(at: np.ndarray, to_mean: np.ndarray, sd: np.ndarray) -> Lines:
@@ -155,11 +147,18 @@ class _Curve(NamedTuple):
     order: Array
 
 
-def _curve(nodes: Array, values: Array | None, slopes: Array, fine: bool) -> _Curve:
+def _curve(
+    nodes: Array,
+    values: Array | None,
+    slopes: Array,
+    fine: bool,
+    filled: Array | int | None = None,
+) -> _Curve:
+    """The first `filled` of the nodes, in order; the others are copies of the last of these."""
     order = jnp.argsort(nodes, axis=-1)
     nodes, slopes = (jnp.take_along_axis(a, order, axis=-1) for a in (nodes, slopes))
     if values is None:
-        log_density = _integrated(nodes, slopes)
+        log_density = _integrated(nodes, slopes, filled)
     else:
         log_density = jnp.take_along_axis(values, order, axis=-1)
     finite = jnp.isfinite(log_density) & jnp.isfinite(slopes)
@@ -174,13 +173,16 @@ def _curve(nodes: Array, values: Array | None, slopes: Array, fine: bool) -> _Cu
     return _Curve(nodes, log_density, slopes, left, right, masses, order)
 
 
-def _bends(nodes: Array, slopes: Array) -> Array:
-    """The derivative of the slopes at the nodes, by quartics through five neighbours."""
-    last = nodes.shape[-1] - 1
-    start = jnp.clip(jnp.arange(last + 1) - 2, 0, last - 4)
+def _bends(nodes: Array, slopes: Array, filled: Array | int | None) -> tuple[Array, Array]:
+    """The slopes' derivative at the nodes, and their fourth divided difference there.
+
+    By quartics through five neighbours.
+    """
+    count = nodes.shape[-1]
+    start = jnp.clip(jnp.arange(count) - 2, 0, (count if filled is None else filled) - 5)
     near = start[:, None] + jnp.arange(5)
     t, s = nodes[..., near], slopes[..., near]
-    own = (jnp.arange(last + 1) - start)[:, None] == jnp.arange(5)
+    own = (jnp.arange(count) - start)[:, None] == jnp.arange(5)
     here = nodes[..., None]
     apart = t[..., :, None] - t[..., None, :]
     apart = jnp.where(jnp.eye(5, dtype=bool), 1.0, apart)
@@ -190,52 +192,155 @@ def _bends(nodes: Array, slopes: Array) -> Array:
     gap = jnp.where(own, 1.0, here - t)
     gap = jnp.where(gap == 0, 1e-300, gap)
     terms = jnp.where(own, 0.0, inverse / inverse_own / gap)
-    s_own = slopes[..., None]
-    return jnp.sum(terms * (s - s_own), axis=-1)
+    change = s - slopes[..., None]
+    return jnp.sum(terms * change, axis=-1), jnp.sum(inverse * change, axis=-1)
 
 
-def _integrated(nodes: Array, slopes: Array) -> Array:
-    """log p from its slopes: the trapezoid corrected by the slopes' own derivatives."""
+def _guarded(bends: Array, h: Array, secants: Array) -> Array:
+    """Derivatives of the slopes that nodes of many scales, or a kink, have not made wild.
+
+    They are kept between the two secants, and where these have one sign below three times the
+    flatter one, as for monotone interpolation. A quartic that is close to the parabola through
+    three neighbours may come closer to the steeper secant.
+    """
+    before = jnp.concatenate([secants[..., :1], secants], axis=-1)
+    after = jnp.concatenate([secants, secants[..., -1:]], axis=-1)
+    steepest = 3 * jnp.minimum(jnp.abs(before), jnp.abs(after))
+    one_sign = before * after > 0
+    low = jnp.where(one_sign, jnp.where(before > 0, 0.0, -steepest), jnp.minimum(before, after))
+    high = jnp.where(one_sign, jnp.where(before > 0, steepest, 0.0), jnp.maximum(before, after))
+    h_before = jnp.concatenate([h[..., :1], h], axis=-1)
+    h_after = jnp.concatenate([h, h[..., -1:]], axis=-1)
+    parabola = (h_after * before + h_before * after) / (h_before + h_after)
+    believed = jnp.abs(bends - parabola) <= 0.1 * jnp.abs(after - before)
+    low = jnp.where(believed, jnp.minimum(low, jnp.minimum(before, after)), low)
+    high = jnp.where(believed, jnp.maximum(high, jnp.maximum(before, after)), high)
+    return jnp.clip(jnp.nan_to_num(bends), low, high)
+
+
+def _integrals(nodes: Array, slopes: Array, filled: Array | int | None) -> tuple[Array, Array]:
+    """The change of log p over every interval, from its slopes, and how wrong it may be.
+
+    The trapezoid corrected by the slopes' own derivatives: exact for cubic slopes.
+    """
     slopes = jnp.where(jnp.isfinite(slopes), slopes, 0.0)
-    h = jnp.diff(nodes, axis=-1)
-    bends = _bends(nodes, slopes)
-    pieces = h * (slopes[..., :-1] + slopes[..., 1:]) / 2
-    pieces = pieces + h**2 / 12 * (bends[..., :-1] - bends[..., 1:])
-    # between monotone slopes the integral lies between the two rectangles
-    low = h * jnp.minimum(slopes[..., :-1], slopes[..., 1:])
-    high = h * jnp.maximum(slopes[..., :-1], slopes[..., 1:])
-    pieces = jnp.clip(jnp.clip(jnp.nan_to_num(pieces), low, high), -STEEPEST, STEEPEST)
-    start = jnp.zeros_like(nodes[..., :1])
-    return jnp.concatenate([start, jnp.cumsum(pieces, axis=-1)], axis=-1)
+    h, rise = jnp.diff(nodes, axis=-1), jnp.diff(slopes, axis=-1)
+    bends, fourth = _bends(nodes, slopes, filled)
+    kept = _guarded(bends, h, rise / jnp.where(h > 0, h, 1.0))
+    correction = h**2 / 12 * (kept[..., :-1] - kept[..., 1:])
+    correction = jnp.where(jnp.isfinite(correction), correction, 0.0)
+    # slopes that rise, or fall, from end to end have their integral between the two rectangles
+    monotone = (kept[..., :-1] * rise >= 0) & (kept[..., 1:] * rise >= 0)
+    most = jnp.where(monotone, h * jnp.abs(rise) / 4, jnp.inf)
+    correction = jnp.clip(correction, -most, most)
+    pieces = h * (slopes[..., :-1] + slopes[..., 1:]) / 2 + correction
+    removed, fourth = jnp.abs(bends - kept), jnp.abs(fourth)
+    doubt = h**5 / 30 * jnp.maximum(fourth[..., :-1], fourth[..., 1:])
+    doubt = doubt + h**2 / 12 * (removed[..., :-1] + removed[..., 1:])
+    doubt = jnp.where(jnp.isfinite(doubt), doubt, STEEPEST)
+    doubt = jnp.minimum(doubt, jnp.abs(correction) + h * jnp.abs(rise) / 2)
+    return jnp.clip(pieces, -STEEPEST, STEEPEST), jnp.minimum(doubt, STEEPEST)
+
+
+def _integrated(nodes: Array, slopes: Array, filled: Array | int | None) -> Array:
+    pieces, _ = _integrals(nodes, slopes, filled)
+    return _summed(pieces)
+
+
+def _summed(pieces: Array) -> Array:
+    """Sums from the left end, beginning at 0."""
+    return jnp.concatenate([jnp.zeros_like(pieces[..., :1]), jnp.cumsum(pieces, axis=-1)], axis=-1)
+
+
+def _bisecting_nodes(
+    nodes: np.ndarray, values: np.ndarray | None, slopes: np.ndarray
+) -> np.ndarray:
+    """Midpoints of the intervals that leave most doubt of the mass on either side of the draw."""
+    filled = nodes.shape[-1]
+    last = np.argmax(nodes, axis=-1)[..., None]
+    missing = (*nodes.shape[:-1], NODES - filled)  # so that every round has the same shapes
+
+    def padded(array: np.ndarray) -> np.ndarray:
+        end = np.take_along_axis(array, last, axis=-1)
+        return _joined(array, np.broadcast_to(end, missing))
+
+    known = None if values is None else padded(values)
+    return np.asarray(_bisecting_compiled(padded(nodes), known, padded(slopes), filled))
 
 
 @jax.jit
-def _bisecting_nodes(nodes: Array, slopes: Array) -> Array:
-    """Midpoints of the intervals over which the slopes are integrated worst.
-
-    Only intervals between the outermost places of any weight count: what lies outside does not
-    change the share of the mass on either side of the draw.
-    """
-    curve = _curve(nodes, None, slopes, fine=True)
-    bends = _bends(curve.nodes, curve.slopes)
-    doubt = jnp.diff(curve.nodes, axis=-1) ** 2 * jnp.abs(jnp.diff(bends, axis=-1))
-    share = curve.masses / jnp.sum(curve.masses, axis=-1, keepdims=True)
-    doubt = doubt + WIDE_SHARE * share
-    weighty = curve.log_density > -RELEVANT
-    from_left = jnp.cumsum(weighty, axis=-1) > 0
-    from_right = jnp.cumsum(weighty[..., ::-1], axis=-1)[..., ::-1] > 0
-    between = (from_left & from_right)[..., 1:] & (from_left & from_right)[..., :-1]
-    worst = jax.lax.top_k(jnp.where(between, doubt, -1.0), WORST)[1]
+def _bisecting_compiled(nodes: Array, values: Array | None, slopes: Array, filled: Array) -> Array:
+    curve = _curve(nodes, values, slopes, fine=True, filled=filled)
+    total = jnp.sum(curve.masses, axis=-1, keepdims=True)
+    doubt = _mass_doubts(curve) / total
+    if values is None:
+        _, wrong = _integrals(curve.nodes, curve.slopes, filled)
+        doubt = MASS_SHARE * doubt + _slope_doubts(curve, wrong)
+    worst = jax.lax.top_k(doubt, WORST)[1]
     left = jnp.take_along_axis(curve.nodes, worst, axis=-1)
     right = jnp.take_along_axis(curve.nodes, worst + 1, axis=-1)
     return (left + right) / 2
 
 
+def _mass_doubts(curve: _Curve) -> Array:
+    """How far apart the bounds of every interval's mass are.
+
+    A log density that bends one way lies between the chord and the two tangents; another, about,
+    between the tangents. It may bend more than once: a share of the mass of bent intervals is
+    added.
+    """
+    h = jnp.diff(curve.nodes, axis=-1)
+    a, b = curve.log_density[..., :-1], curve.log_density[..., 1:]
+    chord, da, db = b - a, curve.slopes[..., :-1] * h, curve.slopes[..., 1:] * h
+    one_way = (da - chord) * (chord - db) >= 0
+    across = jnp.where(da == db, 0.5, (chord - db) / jnp.where(da == db, 1.0, da - db))
+    across = jnp.clip(across, 0.0, 1.0)  # where the tangents meet
+    corner = a + across * da
+    tangents = across * _mean_exp(a, corner) + (1 - across) * _mean_exp(corner, b)
+    either = jnp.abs(_mean_exp(a, a + da) - _mean_exp(b - db, b))
+    between = jnp.where(one_way, jnp.abs(tangents - _mean_exp(a, b)), either)
+    bent = jnp.minimum(jnp.abs(da - chord) + jnp.abs(db - chord), 1 / BENT_SHARE)
+    return h * between + BENT_SHARE * bent * curve.masses
+
+
+def _mean_exp(a: Array, b: Array) -> Array:
+    """The mean of exp over the straight line from a to b."""
+    a, b = jnp.minimum(a, HIGHEST), jnp.minimum(b, HIGHEST)
+    gap = jnp.abs(b - a)
+    small = gap < 1e-6
+    share = jnp.where(small, 1 - gap / 2, -jnp.expm1(-gap) / jnp.where(small, 1.0, gap))
+    return jnp.exp(jnp.maximum(a, b)) * share
+
+
+def _slope_doubts(curve: _Curve, wrong: Array) -> Array:
+    """What errors of integrated slopes may do to the share of mass on either side of them.
+
+    Only intervals between the outermost places count that hold mass, or may hold it for all that
+    is known of the integrals up to there.
+    """
+    # between slopes of one sign log p rises, or falls, at least by a part of what was found
+    steady = curve.slopes[..., :-1] * curve.slopes[..., 1:] > 0
+    found = jnp.abs(jnp.diff(curve.log_density, axis=-1))
+    so_far = _summed(jnp.where(steady, jnp.minimum(wrong, found / 2), wrong))
+    top = jnp.argmax(curve.log_density, axis=-1, keepdims=True)
+    unknown = jnp.abs(so_far - jnp.take_along_axis(so_far, top, axis=-1))
+    weighty = curve.log_density + unknown > -RELEVANT
+    from_left = jnp.cumsum(weighty, axis=-1) > 0
+    from_right = jnp.cumsum(weighty[..., ::-1], axis=-1)[..., ::-1] > 0
+    inside = from_left & from_right
+    share = curve.masses / jnp.sum(curve.masses, axis=-1, keepdims=True)
+    below = jnp.cumsum(share, axis=-1)
+    wrong = jnp.minimum(wrong, 1.0)
+    # both sides of an interval whose integral is unknown may hold half of the mass
+    weight = jnp.maximum(below * (1 - below + share), wrong / 4)
+    return jnp.where(inside[..., 1:] & inside[..., :-1], wrong * weight, 0.0)
+
+
 def _hermite(nodes: Array, log_density: Array, slopes: Array, r: Array) -> Array:
     """The guarded cubic through values and slopes, at fractions r of every interval.
 
-    Where both tangents lie on one side of the chord the log density bends one way, and lies
-    between them; elsewhere it lies within their hull. The cubic is kept there.
+    Where both tangents lie on one side of the chord the log density is taken to bend one way, and
+    lies between them; elsewhere it lies within their hull. The cubic is kept there.
     """
     h = jnp.diff(nodes, axis=-1)[..., None]
     a, b = log_density[..., :-1, None], log_density[..., 1:, None]
@@ -262,8 +367,8 @@ def _masses(nodes: Array, log_density: Array, slopes: Array, fine: bool) -> Arra
     return h * (jnp.exp(_hermite(nodes, log_density, slopes, r)) @ w)
 
 
-@partial(jax.jit, static_argnums=3)
-def _second_nodes(nodes: Array, values: Array | None, slopes: Array, count: int) -> Array:
+@jax.jit
+def _second_nodes(nodes: Array, values: Array | None, slopes: Array) -> Array:
     """Nodes at quantiles of 0.65 p + 0.35 p^0.3, both normalised."""
     curve = _curve(nodes, values, slopes, fine=False)
     r = (jnp.arange(8) + 0.5) / 8
@@ -278,10 +383,10 @@ def _second_nodes(nodes: Array, values: Array | None, slopes: Array, count: int)
     edges = (curve.nodes[..., :-1, None] + h * (jnp.arange(8) + 1)).reshape(share.shape)
     edges = jnp.concatenate([curve.nodes[..., :1], edges], axis=-1)
     cumulative = jnp.concatenate([jnp.zeros_like(cumulative[..., :1]), cumulative], axis=-1)
-    wanted = (jnp.arange(count) + 0.5) / count
+    wanted = (jnp.arange(SECOND_PASS) + 0.5) / SECOND_PASS
     flat_lines = (cumulative.reshape(-1, edges.shape[-1]), edges.reshape(-1, edges.shape[-1]))
     found = jax.vmap(lambda c, e: jnp.interp(wanted, c, e))(*flat_lines)
-    return found.reshape(*nodes.shape[:-1], count)
+    return found.reshape(*nodes.shape[:-1], SECOND_PASS)
 
 
 def _normalised(weights: Array) -> Array:
