@@ -126,7 +126,9 @@ def plan_batches(
     shaped = columns.reshape(samples.n_chains, samples.n_draws, -1)
     slowest = max(1.0, float(autocorrelation_times(shaped).max()))
     shortest = max(int(np.ceil(LENGTH_IN_TIMES * slowest)), -(-samples.n // most))
-    length = batch_length or _round_up(shortest)
+    rounded = _round_up(shortest)
+    enough = samples.n_chains * (samples.n_draws // rounded) >= least
+    length = batch_length or (rounded if enough else shortest)
     batches = _cut(samples.n_chains, samples.n_draws, int(length), independent=False)
     _require_batches(samples, batches, int(length), slowest, least)
 

@@ -10,6 +10,7 @@ Only u must be accurate, far below n^-1/2: the test stays calibrated with any qu
 that do not depend on x_ij.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from scipy.special import ndtr, ndtri
 
+from steinwise.memory import chunks
 from steinwise.target import AbstractTarget
 
 QUANTILES = 32  # midpoints (k + 1/2) / QUANTILES of (0, 1)
@@ -33,6 +35,7 @@ BENT_SHARE = 0.1  # what the mass of a bent interval counts beside the bounds of
 MASS_SHARE = 0.01  # what doubts of masses count beside those of integrated slopes
 NODES = FIRST_PASS + SECOND_PASS + ROUNDS * WORST
 EVALUATIONS = 2 + NODES  # two for the curvature
+LINES_PER_CALL = (64, 512, 4096)  # in one compiled call, the largest that can be filled
 STEEPEST = 1e6  # change of log density over one interval, when it is integrated
 LOWEST = 1e4  # below the highest log density of a line, where the density is not finite
 _GAUSS = np.polynomial.legendre.leggauss(4)
@@ -92,20 +95,44 @@ def follow(
         step = relative * guide.sd * np.ones_like(at)
         _, slopes = evaluate(np.stack([at, at + step], axis=-1))
         score, curvature = slopes[..., 0], (slopes[..., 1] - slopes[..., 0]) / step
-        nodes = np.asarray(_first_nodes(at, score, curvature, guide))
+        places = np.broadcast_to(guide.places, (*at.shape, guide.places.shape[-1]))
+        sd = np.broadcast_to(guide.sd, at.shape)
+        nodes = _per_line(_first_nodes, at.shape, at, score, curvature, sd, places)
         values, slopes = evaluate(nodes)
-        more = _second_nodes
-        for _ in range(1 + ROUNDS):
-            added = np.asarray(more(nodes, values, slopes))
+        for k in range(1 + ROUNDS):
+            if k == 0:
+                added = _per_line(_second_nodes, at.shape, nodes, values, slopes)
+            else:
+                added = _bisecting_nodes(nodes, values, slopes)
             more_values, more_slopes = evaluate(added)
             nodes, slopes = _joined(nodes, added), _joined(slopes, more_slopes)
             if values is not None and more_values is not None:
                 values = _joined(values, more_values)
-            more = _bisecting_nodes
-        u, quantiles, scores, spread = _finish(nodes, values, slopes)
-    return Lines(
-        np.asarray(u), score, np.asarray(quantiles), np.asarray(scores), np.asarray(spread)
-    )
+        found = _per_line(_finish, at.shape, nodes, values, slopes)
+    u, spread, quantiles, scores = found[..., 0], found[..., 1], *np.split(found[..., 2:], 2, -1)
+    return Lines(u, score, quantiles, scores, spread)
+
+
+def _per_line(
+    function: Callable[..., Array],
+    shape: tuple[int, ...],
+    *arrays: np.ndarray | None,
+    extra: tuple[int, ...] = (),
+) -> np.ndarray:
+    """A compiled function of lines, in calls of few sizes, so that it compiles rarely.
+
+    The arrays begin with the axes `shape`, and so does what comes back.
+    """
+    count = int(np.prod(shape))
+    flat = [None if a is None else a.reshape(count, *a.shape[len(shape) :]) for a in arrays]
+    size = max((s for s in LINES_PER_CALL if s <= count), default=LINES_PER_CALL[0])
+    pieces = []
+    for part in chunks(count, size):
+        index = np.minimum(np.arange(part.start, part.start + size), count - 1)
+        found = function(*(None if a is None else a[index] for a in flat), *extra)
+        pieces.append(np.asarray(found)[: part.stop - part.start])
+    out = np.concatenate(pieces)
+    return out.reshape(*shape, *out.shape[1:])
 
 
 def _joined(known: np.ndarray, more: np.ndarray) -> np.ndarray:
@@ -123,14 +150,12 @@ def _normal_lines(at: np.ndarray, to_mean: np.ndarray, sd: np.ndarray) -> Lines:
 
 
 @jax.jit
-def _first_nodes(at: Array, score: Array, curvature: Array, guide: Guide) -> Array:
+def _first_nodes(at: Array, score: Array, curvature: Array, sd: Array, places: Array) -> Array:
     """x first; then steps that double, the Newton point with its neighbours, the draws' range."""
-    sd = guide.sd
     scale = jnp.clip(jnp.abs(curvature) ** -0.5, 1e-5 * sd, 3 * sd)
     away = scale[..., None] * jnp.asarray(DOUBLINGS)
     newton = at + jnp.clip(score * scale**2, -100 * sd, 100 * sd)
     around = newton[..., None] + scale[..., None] * jnp.array([-1.03, 0.017, 0.97])
-    places = jnp.broadcast_to(guide.places, (*at.shape, guide.places.shape[-1]))
     x = at[..., None]
     return jnp.concatenate([x, x - away, x + away, around, places], axis=-1)
 
@@ -265,7 +290,8 @@ def _bisecting_nodes(
         return _joined(array, np.broadcast_to(end, missing))
 
     known = None if values is None else padded(values)
-    return np.asarray(_bisecting_compiled(padded(nodes), known, padded(slopes), filled))
+    arrays = (padded(nodes), known, padded(slopes))
+    return _per_line(_bisecting_compiled, nodes.shape[:-1], *arrays, extra=(filled,))
 
 
 @jax.jit
@@ -394,7 +420,8 @@ def _normalised(weights: Array) -> Array:
 
 
 @jax.jit
-def _finish(nodes: Array, values: Array | None, slopes: Array) -> tuple[Array, Array, Array, Array]:
+def _finish(nodes: Array, values: Array | None, slopes: Array) -> Array:
+    """u, the spread, the quantiles and their scores, side by side."""
     curve = _curve(nodes, values, slopes, fine=True)
     total = curve.left + curve.right + curve.masses.sum(axis=-1)
     below = curve.left[..., None] + jnp.cumsum(curve.masses, axis=-1)
@@ -424,7 +451,8 @@ def _finish(nodes: Array, values: Array | None, slopes: Array) -> tuple[Array, A
     upper = quantiles[..., -quarter - 1 : QUANTILES - quarter + 1].mean(axis=-1)
     lower = quantiles[..., quarter - 1 : quarter + 1].mean(axis=-1)
     spread = jnp.minimum(sd, (upper - lower) / 1.349)
-    return u, quantiles, scores, jnp.where(spread > 0, spread, sd)
+    spread = jnp.where(spread > 0, spread, sd)
+    return jnp.concatenate([u[..., None], spread[..., None], quantiles, scores], axis=-1)
 
 
 def _in_tails(
