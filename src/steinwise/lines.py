@@ -28,12 +28,13 @@ MIDPOINTS = (np.arange(QUANTILES) + 0.5) / QUANTILES
 DOUBLINGS = 2.0 ** np.arange(-1, 8)
 FIRST_PASS = 1 + 2 * len(DOUBLINGS) + 3 + 8 + 4
 SECOND_PASS = 8
-WORST, ROUNDS = 4, 6  # intervals bisected per round
+BISECTED = 24
+ROUNDS, SLOPE_ROUNDS = 3, 6  # with a log density, and with its slopes only
 RELEVANT = 15.0  # log densities this far below the highest hold no mass that matters
 HIGHEST = 5.0  # above the highest node, what is believed of a log density between nodes
 BENT_SHARE = 0.1  # what the mass of a bent interval counts beside the bounds of that mass
 MASS_SHARE = 0.01  # what doubts of masses count beside those of integrated slopes
-NODES = FIRST_PASS + SECOND_PASS + ROUNDS * WORST
+NODES = FIRST_PASS + SECOND_PASS + BISECTED
 EVALUATIONS = 2 + NODES  # two for the curvature
 LINES_PER_CALL = (64, 512, 4096)  # in one compiled call, the largest that can be filled
 STEEPEST = 1e6  # change of log density over one interval, when it is integrated
@@ -98,17 +99,15 @@ def follow(
         places = np.broadcast_to(guide.places, (*at.shape, guide.places.shape[-1]))
         sd = np.broadcast_to(guide.sd, at.shape)
         nodes = _per_line(_first_nodes, at.shape, at, score, curvature, sd, places)
-        values, slopes = evaluate(nodes)
-        for k in range(1 + ROUNDS):
-            if k == 0:
-                added = _per_line(_second_nodes, at.shape, nodes, values, slopes)
-            else:
-                added = _bisecting_nodes(nodes, values, slopes)
-            more_values, more_slopes = evaluate(added)
-            nodes, slopes = _joined(nodes, added), _joined(slopes, more_slopes)
-            if values is not None and more_values is not None:
-                values = _joined(values, more_values)
-        found = _per_line(_finish, at.shape, nodes, values, slopes)
+        known = _sorted(nodes, *evaluate(nodes))
+        added = _per_line(_second_nodes, at.shape, *known)
+        known = _sorted(*_joined(known, (added, *evaluate(added))))
+        rounds = SLOPE_ROUNDS if known[1] is None else ROUNDS
+        for _ in range(rounds):
+            bisect = partial(_bisecting_nodes, BISECTED // rounds)
+            added = _per_line(bisect, at.shape, *_filled(known))
+            known = _sorted(*_joined(known, (added, *evaluate(added))))
+        found = _per_line(_finish, at.shape, at, *known)
     u, spread, quantiles, scores = found[..., 0], found[..., 1], *np.split(found[..., 2:], 2, -1)
     return Lines(u, score, quantiles, scores, spread)
 
@@ -117,7 +116,6 @@ def _per_line(
     function: Callable[..., Array],
     shape: tuple[int, ...],
     *arrays: np.ndarray | None,
-    extra: tuple[int, ...] = (),
 ) -> np.ndarray:
     """A compiled function of lines, in calls of few sizes, so that it compiles rarely.
 
@@ -129,14 +127,38 @@ def _per_line(
     pieces = []
     for part in chunks(count, size):
         index = np.minimum(np.arange(part.start, part.start + size), count - 1)
-        found = function(*(None if a is None else a[index] for a in flat), *extra)
+        found = function(*(None if a is None else a[index] for a in flat))
         pieces.append(np.asarray(found)[: part.stop - part.start])
     out = np.concatenate(pieces)
     return out.reshape(*shape, *out.shape[1:])
 
 
-def _joined(known: np.ndarray, more: np.ndarray) -> np.ndarray:
-    return np.concatenate([known, more], axis=-1)
+_Known = tuple[np.ndarray, np.ndarray | None, np.ndarray]  # nodes, values, slopes
+
+
+def _joined(known: _Known, added: _Known) -> _Known:
+    nodes = np.concatenate([known[0], added[0]], axis=-1)
+    slopes = np.concatenate([known[2], added[2]], axis=-1)
+    if known[1] is None or added[1] is None:
+        return nodes, None, slopes
+    return nodes, np.concatenate([known[1], added[1]], axis=-1), slopes
+
+
+def _sorted(nodes: np.ndarray, values: np.ndarray | None, slopes: np.ndarray) -> _Known:
+    order = np.argsort(nodes, axis=-1)  # by NumPy: ten times as fast as compiled
+    nodes, slopes = (np.take_along_axis(a, order, axis=-1) for a in (nodes, slopes))
+    return nodes, None if values is None else np.take_along_axis(values, order, axis=-1), slopes
+
+
+def _filled(known: _Known) -> _Known:
+    """With copies of the last node, so that every round has the same shapes."""
+    count = NODES - known[0].shape[-1]
+    nodes, values, slopes = (
+        None if a is None else np.repeat(a[..., -1:], count, -1) for a in known
+    )
+    assert nodes is not None
+    assert slopes is not None
+    return _joined(known, (nodes, values, slopes))
 
 
 def _normal_lines(at: np.ndarray, to_mean: np.ndarray, sd: np.ndarray) -> Lines:
@@ -161,64 +183,41 @@ def _first_nodes(at: Array, score: Array, curvature: Array, sd: Array, places: A
 
 
 class _Curve(NamedTuple):
-    """A line's log density at sorted nodes, with the mass between them."""
+    """A line's log density at its nodes, 0 at the highest."""
 
     nodes: Array
     log_density: Array
     slopes: Array
-    left: Array  # mass of the exponential tails
-    right: Array
-    masses: Array
-    order: Array
 
 
-def _curve(
-    nodes: Array,
-    values: Array | None,
-    slopes: Array,
-    fine: bool,
-    filled: Array | int | None = None,
-) -> _Curve:
-    """The first `filled` of the nodes, in order; the others are copies of the last of these."""
-    order = jnp.argsort(nodes, axis=-1)
-    nodes, slopes = (jnp.take_along_axis(a, order, axis=-1) for a in (nodes, slopes))
-    if values is None:
-        log_density = _integrated(nodes, slopes, filled)
-    else:
-        log_density = jnp.take_along_axis(values, order, axis=-1)
+def _curve(nodes: Array, values: Array | None, slopes: Array) -> _Curve:
+    log_density = _summed(_integrals(nodes, slopes)[0]) if values is None else values
     finite = jnp.isfinite(log_density) & jnp.isfinite(slopes)
     highest = jnp.max(jnp.where(finite, log_density, -jnp.inf), axis=-1, keepdims=True)
     log_density = jnp.where(finite, log_density - highest, -LOWEST)
-    slopes = jnp.where(finite, slopes, 0.0)
-    masses = _masses(nodes, log_density, slopes, fine)
-    density = jnp.exp(log_density)
-    rising, falling = slopes[..., 0], -slopes[..., -1]
-    left = jnp.where(rising > 0, density[..., 0] / jnp.where(rising > 0, rising, 1.0), 0.0)
-    right = jnp.where(falling > 0, density[..., -1] / jnp.where(falling > 0, falling, 1.0), 0.0)
-    return _Curve(nodes, log_density, slopes, left, right, masses, order)
+    return _Curve(nodes, log_density, jnp.where(finite, slopes, 0.0))
 
 
-def _bends(nodes: Array, slopes: Array, filled: Array | int | None) -> tuple[Array, Array]:
+def _bends(nodes: Array, slopes: Array) -> tuple[Array, Array]:
     """The slopes' derivative at the nodes, and their fourth divided difference there.
 
-    By quartics through five neighbours.
+    By quartics through five neighbours; secants at the two outermost nodes of either end.
     """
-    count = nodes.shape[-1]
-    start = jnp.clip(jnp.arange(count) - 2, 0, (count if filled is None else filled) - 5)
-    near = start[:, None] + jnp.arange(5)
-    t, s = nodes[..., near], slopes[..., near]
-    own = (jnp.arange(count) - start)[:, None] == jnp.arange(5)
-    here = nodes[..., None]
-    apart = t[..., :, None] - t[..., None, :]
-    apart = jnp.where(jnp.eye(5, dtype=bool), 1.0, apart)
-    apart = jnp.where(apart == 0, 1e-300, apart)
-    inverse = 1 / jnp.prod(apart, axis=-1)  # barycentric weights
-    inverse_own = jnp.sum(jnp.where(own, inverse, 0.0), axis=-1, keepdims=True)
-    gap = jnp.where(own, 1.0, here - t)
-    gap = jnp.where(gap == 0, 1e-300, gap)
-    terms = jnp.where(own, 0.0, inverse / inverse_own / gap)
-    change = s - slopes[..., None]
-    return jnp.sum(terms * change, axis=-1), jnp.sum(inverse * change, axis=-1)
+
+    def divided(lower: Array, apart: int) -> Array:
+        gap = nodes[..., apart:] - nodes[..., :-apart]
+        return jnp.diff(lower, axis=-1) / jnp.where(gap > 0, gap, jnp.inf)
+
+    first = divided(slopes, 1)
+    second = divided(first, 2)
+    third = divided(second, 3)
+    fourth = divided(third, 4)
+    t0, t1, t2, t3 = (nodes[..., k : nodes.shape[-1] - 4 + k] for k in range(4))
+    inside = first[..., :-3] + second[..., :-2] * (2 * t2 - t0 - t1)
+    inside = inside + (t2 - t0) * (t2 - t1) * (third[..., :-1] + fourth * (t2 - t3))
+    bends = jnp.concatenate([first[..., :2], inside, first[..., -2:]], axis=-1)
+    ends = [jnp.repeat(side, 2, axis=-1) for side in (fourth[..., :1], fourth[..., -1:])]
+    return bends, jnp.concatenate([ends[0], fourth, ends[1]], axis=-1)
 
 
 def _guarded(bends: Array, h: Array, secants: Array) -> Array:
@@ -243,14 +242,14 @@ def _guarded(bends: Array, h: Array, secants: Array) -> Array:
     return jnp.clip(jnp.nan_to_num(bends), low, high)
 
 
-def _integrals(nodes: Array, slopes: Array, filled: Array | int | None) -> tuple[Array, Array]:
+def _integrals(nodes: Array, slopes: Array) -> tuple[Array, Array]:
     """The change of log p over every interval, from its slopes, and how wrong it may be.
 
     The trapezoid corrected by the slopes' own derivatives: exact for cubic slopes.
     """
     slopes = jnp.where(jnp.isfinite(slopes), slopes, 0.0)
     h, rise = jnp.diff(nodes, axis=-1), jnp.diff(slopes, axis=-1)
-    bends, fourth = _bends(nodes, slopes, filled)
+    bends, fourth = _bends(nodes, slopes)
     kept = _guarded(bends, h, rise / jnp.where(h > 0, h, 1.0))
     correction = h**2 / 12 * (kept[..., :-1] - kept[..., 1:])
     correction = jnp.where(jnp.isfinite(correction), correction, 0.0)
@@ -267,49 +266,33 @@ def _integrals(nodes: Array, slopes: Array, filled: Array | int | None) -> tuple
     return jnp.clip(pieces, -STEEPEST, STEEPEST), jnp.minimum(doubt, STEEPEST)
 
 
-def _integrated(nodes: Array, slopes: Array, filled: Array | int | None) -> Array:
-    pieces, _ = _integrals(nodes, slopes, filled)
-    return _summed(pieces)
-
-
 def _summed(pieces: Array) -> Array:
     """Sums from the left end, beginning at 0."""
     return jnp.concatenate([jnp.zeros_like(pieces[..., :1]), jnp.cumsum(pieces, axis=-1)], axis=-1)
 
 
-def _bisecting_nodes(
-    nodes: np.ndarray, values: np.ndarray | None, slopes: np.ndarray
-) -> np.ndarray:
+@partial(jax.jit, static_argnums=0)
+def _bisecting_nodes(count: int, nodes: Array, values: Array | None, slopes: Array) -> Array:
     """Midpoints of the intervals that leave most doubt of the mass on either side of the draw."""
-    filled = nodes.shape[-1]
-    last = np.argmax(nodes, axis=-1)[..., None]
-    missing = (*nodes.shape[:-1], NODES - filled)  # so that every round has the same shapes
-
-    def padded(array: np.ndarray) -> np.ndarray:
-        end = np.take_along_axis(array, last, axis=-1)
-        return _joined(array, np.broadcast_to(end, missing))
-
-    known = None if values is None else padded(values)
-    arrays = (padded(nodes), known, padded(slopes))
-    return _per_line(_bisecting_compiled, nodes.shape[:-1], *arrays, extra=(filled,))
-
-
-@jax.jit
-def _bisecting_compiled(nodes: Array, values: Array | None, slopes: Array, filled: Array) -> Array:
-    curve = _curve(nodes, values, slopes, fine=True, filled=filled)
-    total = jnp.sum(curve.masses, axis=-1, keepdims=True)
-    doubt = _mass_doubts(curve) / total
+    curve = _curve(nodes, values, slopes)
+    doubt, masses = _mass_doubts(curve)
+    share = masses / jnp.sum(masses, axis=-1, keepdims=True)
+    doubt = doubt / jnp.sum(masses, axis=-1, keepdims=True)
     if values is None:
-        _, wrong = _integrals(curve.nodes, curve.slopes, filled)
-        doubt = MASS_SHARE * doubt + _slope_doubts(curve, wrong)
-    worst = jax.lax.top_k(doubt, WORST)[1]
-    left = jnp.take_along_axis(curve.nodes, worst, axis=-1)
-    right = jnp.take_along_axis(curve.nodes, worst + 1, axis=-1)
-    return (left + right) / 2
+        _, wrong = _integrals(nodes, slopes)
+        doubt = MASS_SHARE * doubt + _slope_doubts(curve, wrong, share)
+    middles = (nodes[..., :-1] + nodes[..., 1:]) / 2
+    place = jnp.arange(middles.shape[-1])
+    found = []
+    for _ in range(count):  # faster than sorting the doubts
+        worst = jnp.argmax(doubt, axis=-1, keepdims=True)
+        found.append(jnp.take_along_axis(middles, worst, axis=-1))
+        doubt = jnp.where(place == worst, -1.0, doubt)
+    return jnp.concatenate(found, axis=-1)
 
 
-def _mass_doubts(curve: _Curve) -> Array:
-    """How far apart the bounds of every interval's mass are.
+def _mass_doubts(curve: _Curve) -> tuple[Array, Array]:
+    """How far apart the bounds of every interval's mass are, and their middle.
 
     A log density that bends one way lies between the chord and the two tangents; another, about,
     between the tangents. It may bend more than once: a share of the mass of bent intervals is
@@ -323,10 +306,12 @@ def _mass_doubts(curve: _Curve) -> Array:
     across = jnp.clip(across, 0.0, 1.0)  # where the tangents meet
     corner = a + across * da
     tangents = across * _mean_exp(a, corner) + (1 - across) * _mean_exp(corner, b)
+    straight = _mean_exp(a, b)
     either = jnp.abs(_mean_exp(a, a + da) - _mean_exp(b - db, b))
-    between = jnp.where(one_way, jnp.abs(tangents - _mean_exp(a, b)), either)
+    between = jnp.where(one_way, jnp.abs(tangents - straight), either)
+    masses = h * jnp.where(one_way, (tangents + straight) / 2, straight)
     bent = jnp.minimum(jnp.abs(da - chord) + jnp.abs(db - chord), 1 / BENT_SHARE)
-    return h * between + BENT_SHARE * bent * curve.masses
+    return h * between + BENT_SHARE * bent * masses, masses
 
 
 def _mean_exp(a: Array, b: Array) -> Array:
@@ -338,7 +323,7 @@ def _mean_exp(a: Array, b: Array) -> Array:
     return jnp.exp(jnp.maximum(a, b)) * share
 
 
-def _slope_doubts(curve: _Curve, wrong: Array) -> Array:
+def _slope_doubts(curve: _Curve, wrong: Array, share: Array) -> Array:
     """What errors of integrated slopes may do to the share of mass on either side of them.
 
     Only intervals between the outermost places count that hold mass, or may hold it for all that
@@ -354,7 +339,6 @@ def _slope_doubts(curve: _Curve, wrong: Array) -> Array:
     from_left = jnp.cumsum(weighty, axis=-1) > 0
     from_right = jnp.cumsum(weighty[..., ::-1], axis=-1)[..., ::-1] > 0
     inside = from_left & from_right
-    share = curve.masses / jnp.sum(curve.masses, axis=-1, keepdims=True)
     below = jnp.cumsum(share, axis=-1)
     wrong = jnp.minimum(wrong, 1.0)
     # both sides of an interval whose integral is unknown may hold half of the mass
@@ -383,22 +367,17 @@ def _hermite(nodes: Array, log_density: Array, slopes: Array, r: Array) -> Array
     return jnp.where(jnp.abs(chord) < STEEPEST / 10, jnp.clip(cubic, low, high), straight)
 
 
-def _masses(nodes: Array, log_density: Array, slopes: Array, fine: bool) -> Array:
-    r = jnp.asarray(GAUSS_NODES)
-    w = jnp.asarray(GAUSS_WEIGHTS)
-    if not fine:  # the first pass has wide intervals: Gauss-Legendre on each quarter of them
-        r = ((jnp.arange(4)[:, None] + r) / 4).ravel()
-        w = jnp.tile(w, 4) / 4
-    h = jnp.diff(nodes, axis=-1)
-    return h * (jnp.exp(_hermite(nodes, log_density, slopes, r)) @ w)
+def _masses(curve: _Curve) -> Array:
+    inside = jnp.exp(_hermite(*curve, jnp.asarray(GAUSS_NODES)))
+    return jnp.diff(curve.nodes, axis=-1) * (inside @ jnp.asarray(GAUSS_WEIGHTS))
 
 
 @jax.jit
 def _second_nodes(nodes: Array, values: Array | None, slopes: Array) -> Array:
     """Nodes at quantiles of 0.65 p + 0.35 p^0.3, both normalised."""
-    curve = _curve(nodes, values, slopes, fine=False)
+    curve = _curve(nodes, values, slopes)
     r = (jnp.arange(8) + 0.5) / 8
-    inside = _hermite(curve.nodes, curve.log_density, curve.slopes, r)
+    inside = _hermite(*curve, r)
     h = jnp.diff(curve.nodes, axis=-1)[..., None] / 8
     inside = inside - jnp.max(inside, axis=(-1, -2), keepdims=True)
     sharp, flat = jnp.exp(inside) * h, jnp.exp(0.3 * inside) * h
@@ -420,13 +399,17 @@ def _normalised(weights: Array) -> Array:
 
 
 @jax.jit
-def _finish(nodes: Array, values: Array | None, slopes: Array) -> Array:
+def _finish(at: Array, nodes: Array, values: Array | None, slopes: Array) -> Array:
     """u, the spread, the quantiles and their scores, side by side."""
-    curve = _curve(nodes, values, slopes, fine=True)
-    total = curve.left + curve.right + curve.masses.sum(axis=-1)
-    below = curve.left[..., None] + jnp.cumsum(curve.masses, axis=-1)
-    cumulative = jnp.concatenate([curve.left[..., None], below], axis=-1) / total[..., None]
-    place = jnp.argmin(curve.order, axis=-1, keepdims=True)  # where node 0, the draw, went
+    curve = _curve(nodes, values, slopes)
+    density = jnp.exp(curve.log_density)
+    rising, falling = curve.slopes[..., 0], -curve.slopes[..., -1]  # in exponential tails
+    left = jnp.where(rising > 0, density[..., 0] / jnp.where(rising > 0, rising, 1.0), 0.0)
+    right = jnp.where(falling > 0, density[..., -1] / jnp.where(falling > 0, falling, 1.0), 0.0)
+    below = left[..., None] + _summed(_masses(curve))
+    total = below[..., -1] + right
+    cumulative = below / total[..., None]
+    place = jnp.argmax(nodes >= at[..., None], axis=-1, keepdims=True)  # the draw is a node
     u = jnp.take_along_axis(cumulative, place, axis=-1)[..., 0]
 
     v = jnp.asarray(MIDPOINTS)
@@ -435,7 +418,6 @@ def _finish(nodes: Array, values: Array | None, slopes: Array) -> Array:
     take = partial(jnp.take_along_axis, indices=inside, axis=-1)
     take_next = partial(jnp.take_along_axis, indices=inside + 1, axis=-1)
     t0, t1 = take(curve.nodes), take_next(curve.nodes)
-    density = jnp.exp(curve.log_density)
     p0, p1 = take(density), take_next(density)
     mass = take_next(cumulative) - take(cumulative)
     f = jnp.clip((v - take(cumulative)) / jnp.where(mass > 0, mass, 1.0), 0.0, 1.0)
@@ -444,7 +426,7 @@ def _finish(nodes: Array, values: Array | None, slopes: Array) -> Array:
     r = jnp.where(root > 0, f * (p0 + p1) / jnp.where(root > 0, root, 1.0), f)
     quantiles = t0 + jnp.clip(r, 0.0, 1.0) * (t1 - t0)
     scores = take(curve.slopes) * (1 - r) + take_next(curve.slopes) * r
-    quantiles, scores = _in_tails(curve, cumulative, total, v, k, quantiles, scores)
+    quantiles, scores = _in_tails(curve, cumulative, v, k, quantiles, scores)
 
     sd = jnp.std(quantiles, axis=-1)
     quarter = QUANTILES // 4
@@ -456,12 +438,12 @@ def _finish(nodes: Array, values: Array | None, slopes: Array) -> Array:
 
 
 def _in_tails(
-    curve: _Curve, cumulative: Array, total: Array, v: Array, k: Array, quantiles, scores
+    curve: _Curve, cumulative: Array, v: Array, k: Array, quantiles: Array, scores: Array
 ) -> tuple[Array, Array]:
     """Quantiles beyond the first or last node, by the exponential tails."""
     first, last = curve.slopes[..., :1], curve.slopes[..., -1:]
-    left = jnp.where(curve.left > 0, curve.left / total, 1.0)[..., None]
-    right = jnp.where(curve.right > 0, curve.right / total, 1.0)[..., None]
+    left, right = cumulative[..., :1], 1 - cumulative[..., -1:]
+    left, right = (jnp.where(side > 0, side, 1.0) for side in (left, right))
     low = curve.nodes[..., :1] + jnp.log(v / left) / jnp.where(first > 0, first, 1.0)
     high = curve.nodes[..., -1:] + jnp.log((1 - v) / right) / jnp.where(last < 0, last, -1.0)
     in_left, in_right = k < 0, v > cumulative[..., -1:]

@@ -77,7 +77,7 @@ def test_right_coordinates_are_not_accused() -> None:
 
 
 def test_the_interval_is_exact() -> None:
-    """Catches a normal approximation: the figures of the issue, for 500 repetitions."""
+    """Catches a normal approximation: known figures, for 500 repetitions."""
     assert interval(0.05, 500) == (0.022, 0.084)
     low, high = interval(0.05, 20)
     assert (low, high) == (0.0, 0.25)
