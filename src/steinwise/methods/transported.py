@@ -37,7 +37,6 @@ MOST_PAIRS = 500  # products of two other coordinates that are looked at one by 
 LINES_AT_ONCE = 2**15
 BASES = ("shape", "shift", "tails")
 CONTEXTS = ("alone", "dependence", "dependence on size", "interaction")
-DIRECTION_CONTEXTS = CONTEXTS[:3]
 
 
 class Transported(AbstractMethod):
@@ -110,10 +109,16 @@ class Transported(AbstractMethod):
         rotated = frames.directions(samples) if self.directions else None
         return (frames.axes(samples),) + (() if rotated is None else (rotated,))
 
+    def contexts_of(self, frame: Frame) -> list[str]:
+        """The contexts that a frame has features for: none but "alone" with one coordinate."""
+        if frame.others.shape[1] == 1:
+            return ["alone"]
+        along = frame.group == "directions"
+        return [c for c in self.contexts if not along or c != "interaction"] or ["alone"]
+
     def settings(self, frame: Frame) -> list[tuple[str, str]]:
         """The (base, context) of every setting of a frame, in order."""
-        contexts = [c for c in self.contexts if frame.group != "directions" or c != "interaction"]
-        return [(base, context) for base in self.bases for context in contexts or ["alone"]]
+        return [(base, context) for base in self.bases for context in self.contexts_of(frame)]
 
     def findings(
         self,
@@ -251,7 +256,7 @@ class TransportedStatistic(AbstractStatistic):
         yield BatchSums(values, batches, name, frame.group, sparse=True)
         if frame.group == "directions":
             return
-        for context in self.method.contexts:
+        for context in self.method.contexts_of(frame):
             if context == "alone":
                 continue
             features = places["pairs" if context == "interaction" else context]

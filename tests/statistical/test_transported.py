@@ -1,0 +1,204 @@
+"""Size and power of the default check; the full tables are those of `benchmarks`.
+
+Each rate under the null must lie inside an exact binomial interval that a right test leaves once
+in a thousand times; the seeds are fixed.
+"""
+
+from collections.abc import Callable
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import steinwise as sw
+from benchmarks import simulate
+from benchmarks.size import interval
+
+Draw = Callable[[np.random.Generator], np.ndarray]
+
+
+def results(
+    draw: Draw, target: object, repetitions: int, *, independent: bool | None = True
+) -> list[sw.CheckResult]:
+    return [
+        sw.check(
+            draw(np.random.default_rng([29, seed])),
+            target,
+            seed=seed,
+            n_bootstrap=199,
+            independent=independent,
+        )
+        for seed in range(repetitions)
+    ]
+
+
+def rate(draw: Draw, target: object, repetitions: int, *, independent: bool | None = True) -> float:
+    found = results(draw, target, repetitions, independent=independent)
+    return float(np.mean([one.rejected for one in found]))
+
+
+def standard(d: int) -> sw.Gaussian:
+    return sw.Gaussian(np.zeros(d), np.eye(d))
+
+
+def equicorrelated(d: int, correlation: float) -> np.ndarray:
+    return correlation + (1 - correlation) * np.eye(d)
+
+
+def assert_right_size(found: float, repetitions: int) -> None:
+    low, high = interval(0.05, repetitions)
+    assert low <= found <= high
+
+
+def test_size_with_few_draws() -> None:
+    """Catches settings that are not calibrated jointly, and asymptotics that n = 50 has not."""
+    found = rate(lambda rng: rng.normal(size=(50, 5)), standard(5), 200)
+    assert_right_size(found, 200)
+
+
+def _equicorrelated_size(n: int, d: int, repetitions: int) -> None:
+    covariance = equicorrelated(d, 0.5)
+    factor = np.linalg.cholesky(covariance)
+    target = sw.Gaussian(np.zeros(d), covariance)
+    found = rate(lambda rng: rng.normal(size=(n, d)) @ factor.T, target, repetitions)
+    assert_right_size(found, repetitions)
+
+
+def test_size_with_dependent_coordinates_and_directions() -> None:
+    """Catches directions from the tested draws (0.4 and more), and a kappa that sees u."""
+    _equicorrelated_size(200, 10, 60)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("n", "d"), [(50, 5), (200, 10), (1000, 10)])
+def test_size_with_dependent_coordinates_at_length(n: int, d: int) -> None:
+    """Catches what only many repetitions, or many draws, show."""
+    _equicorrelated_size(n, d, 400)
+
+
+def banana(x):
+    return -0.5 * x[0] ** 2 - 0.5 * ((x[1] - x[0] ** 2) / 0.5) ** 2 - 0.5 * jnp.sum(x[2:] ** 2)
+
+
+def banana_draws(rng: np.random.Generator) -> np.ndarray:
+    x = rng.normal(size=(100, 3))
+    x[:, 1] = x[:, 0] ** 2 + 0.5 * x[:, 1]
+    return x
+
+
+def test_size_along_lines_that_are_followed() -> None:
+    """Catches transforms that are off by so much that they are not uniform."""
+    assert_right_size(rate(banana_draws, sw.Target(banana), 40), 40)
+
+
+@pytest.mark.full
+def test_size_along_lines_that_are_followed_at_length() -> None:
+    """Catches the same, with more than a rough answer."""
+    assert_right_size(rate(banana_draws, sw.Target(banana), 400), 400)
+
+
+def chains(rng: np.random.Generator) -> np.ndarray:
+    return simulate.autoregressive(rng, np.full(3, 0.5), 4, 500)
+
+
+def test_size_on_chains() -> None:
+    """Catches a sign per draw (rejects nearly always), and neighbouring batches kept in."""
+    assert_right_size(rate(chains, standard(3), 60, independent=None), 60)
+
+
+@pytest.mark.full
+def test_size_on_chains_at_length() -> None:
+    """Catches the same, with more than a rough answer."""
+    assert_right_size(rate(chains, standard(3), 400, independent=None), 400)
+
+
+def _accused(repetitions: int) -> tuple[int, int]:
+    """How often one shifted coordinate of six is named, and how often a right one is."""
+
+    def draw(rng: np.random.Generator) -> np.ndarray:
+        x = rng.normal(size=(200, 6))
+        x[:, 3] += 0.5
+        return x
+
+    found = results(draw, standard(6), repetitions)
+    flagged = [[c.adjusted_pvalue <= 0.05 for c in one.coordinates[:6]] for one in found]
+    wrong = sum(any(one[:3] + one[4:]) for one in flagged)
+    return sum(one[3] for one in flagged), wrong
+
+
+def test_right_coordinates_are_not_accused() -> None:
+    """Catches adjusted p-values without control of the family-wise error."""
+    named, wrong = _accused(60)
+    assert named >= 57
+    assert wrong <= 10  # a right procedure leaves this once in a thousand times
+
+
+@pytest.mark.full
+def test_right_coordinates_are_not_accused_at_length() -> None:
+    """Catches a family-wise error above 0.07."""
+    named, wrong = _accused(500)
+    assert named >= 475
+    assert wrong <= 0.084 * 500
+
+
+# -- power -----------------------------------------------------------------------------------------
+
+
+def test_power_laplace() -> None:
+    """Catches a statistic that looks at one coordinate at a time, or that does not see tails."""
+
+    def draw(rng: np.random.Generator) -> np.ndarray:
+        return rng.laplace(0, 1 / np.sqrt(2), size=(50, 30))
+
+    assert rate(draw, standard(30), 20) >= 0.95
+
+
+def interaction(rng: np.random.Generator) -> np.ndarray:
+    """The sign of one coordinate goes with the product of two others; pairs are independent."""
+    x = rng.normal(size=(500, 30))
+    x[:, 7] = np.abs(x[:, 7]) * np.sign(x[:, 19] * x[:, 23])
+    return x
+
+
+def test_power_interaction_of_three_among_thirty() -> None:
+    """Catches products that are summed over all pairs only, in which one of 435 drowns."""
+    found = results(interaction, standard(30), 5)
+    assert all(one.rejected for one in found)
+    words = "depends on x[19] and x[23] together in a way that the target does not"
+    assert all(one.coordinates[7].verdict == words for one in found)
+
+
+def _scale(rng: np.random.Generator) -> np.ndarray:
+    x = rng.normal(size=(500, 30))
+    x[:, 4] *= np.where(np.abs(x[:, 11]) > 0.6745, 1.35, np.sqrt(2 - 1.35**2))
+    return x
+
+
+def _neighbours(rng: np.random.Generator) -> np.ndarray:
+    covariance = 0.2 ** np.abs(np.subtract.outer(np.arange(30), np.arange(30)))
+    return rng.multivariate_normal(np.zeros(30), covariance, 300)
+
+
+def _one_shifted(rng: np.random.Generator) -> np.ndarray:
+    x = rng.normal(size=(300, 20))
+    x[:, 3] += 0.3
+    return x
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("draw", "d", "least"),
+    [(_scale, 30, 0.95), (_neighbours, 30, 0.95), (_one_shifted, 20, 0.75)],
+)
+def test_power_where_little_is_wrong(draw: Draw, d: int, least: float) -> None:
+    """Catches evidence that is summed over all coordinates only, or looked at one by one only."""
+    assert rate(draw, standard(d), 60) >= least
+
+
+@pytest.mark.full
+def test_power_along_a_long_direction() -> None:
+    """Catches a check of coordinate lines only (0 to 0.1)."""
+    covariance = equicorrelated(10, 0.999)
+    factor = np.linalg.cholesky(covariance)
+    target = sw.Gaussian(np.zeros(10), covariance)
+    assert rate(lambda rng: 0.3 + rng.normal(size=(200, 10)) @ factor.T, target, 60) >= 0.6
