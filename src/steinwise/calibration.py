@@ -236,13 +236,14 @@ def tail_scores(
 ) -> tuple[np.ndarray, np.ndarray]:
     """-log of the pool's tail above each value, going on as an exponential beyond the pool."""
     pool = np.sort(pool)
-    tail = -np.log((len(pool) - np.arange(len(pool)) - 0.5) / len(pool))
+    values, first = np.unique(pool, return_index=True)  # ties count as at or above
+    tail = -np.log((len(pool) - first - 0.5) / len(pool))
     excess = pool[-max(1, len(pool) // 20) :] - pool[-max(1, len(pool) // 20)]
     rate = 1 / max(float(excess.mean()), 1e-12)
 
-    def score(values: np.ndarray) -> np.ndarray:
-        beyond = np.maximum(values - pool[-1], 0.0) * rate
-        return np.interp(values, pool, tail) + beyond
+    def score(at: np.ndarray) -> np.ndarray:
+        beyond = np.maximum(at - pool[-1], 0.0) * rate
+        return np.interp(at, values, tail) + beyond
 
     return score(observed), score(null)
 

@@ -110,11 +110,12 @@ class Transported(AbstractMethod):
         return (frames.axes(samples),) + (() if rotated is None else (rotated,))
 
     def contexts_of(self, frame: Frame) -> list[str]:
-        """The contexts that a frame has features for: none but "alone" with one coordinate."""
-        if frame.others.shape[1] == 1:
-            return ["alone"]
-        along = frame.group == "directions"
-        return [c for c in self.contexts if not along or c != "interaction"] or ["alone"]
+        """The contexts that a frame has features for: products need two other coordinates."""
+        others = frame.others.shape[1] - 1
+        left_out = {"interaction"} if frame.group == "directions" or others == 1 else set()
+        if others == 0:
+            left_out = set(CONTEXTS)
+        return [context for context in self.contexts if context not in left_out] or ["alone"]
 
     def settings(self, frame: Frame) -> list[tuple[str, str]]:
         """The (base, context) of every setting of a frame, in order."""
