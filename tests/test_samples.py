@@ -221,3 +221,11 @@ def test_independent_rows_are_seldom_refused(n):
         except sw.InputError:
             refused += 1
     assert refused <= 3
+
+
+def test_draws_whose_squares_overflow_are_refused() -> None:
+    """Catches an overflow deep inside, where nobody knows which draw it was."""
+    draws = np.random.default_rng(0).normal(size=(50, 2))
+    draws[7, 1] = -1e120
+    with pytest.raises(sw.InputError, match=r"the value -1e\+120 at index \(7, 1\) \(x\[1\]\)"):
+        Samples.of(draws)

@@ -57,8 +57,9 @@ class Batches:
         return float(lengths @ self.allowed @ lengths)
 
     def runs(self, count: int) -> Iterator["Batches"]:
-        """These batches, at most `count` at a time."""
-        for part in chunks(self.count, count):
+        """These batches, at most `count` at a time, in runs of one length as far as can be."""
+        runs = -(-self.count // count)
+        for part in chunks(self.count, -(-self.count // runs)):
             bounds = self.bounds[part.start : part.stop + 1]
             yield Batches(bounds, self.chain[part], self.independent)
 
@@ -116,9 +117,12 @@ def plan_batches(
         The smallest number of batches that is of use.
     """
     if samples.independent:
-        length = batch_length or -(-samples.n // most)
-        batches = _cut(1, samples.n, int(length), independent=True)
-        _require_batches(samples, batches, int(length), 1.0, least)
+        length = int(batch_length or -(-samples.n // most))
+        if batch_length:
+            batches = _cut(1, samples.n, length, independent=True)
+        else:
+            batches = _even(1, samples.n, min(samples.n, most), independent=True)
+        _require_batches(samples, batches, length, 1.0, least)
         return BatchPlan(batches, 1.0, float(samples.n), None, ())
 
     columns = averaged()
@@ -150,7 +154,11 @@ def _round_up(length: int) -> int:
 
 def _cut(chains: int, draws: int, length: int, *, independent: bool) -> Batches:
     """Batches of `length` draws; what is left over lengthens some of them by one."""
-    per_chain = max(1, draws // length)
+    return _even(chains, draws, max(1, draws // length), independent=independent)
+
+
+def _even(chains: int, draws: int, per_chain: int, *, independent: bool) -> Batches:
+    """This many batches in every chain, whose lengths differ by one at most."""
     edges = np.linspace(0, draws, per_chain + 1).round().astype(int)
     starts = (np.arange(chains)[:, None] * draws + edges[None, :-1]).ravel()
     bounds = np.append(starts, chains * draws)

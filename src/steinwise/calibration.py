@@ -5,19 +5,19 @@ bootstrap is sum_g eps_g S_g or sum_gh eps_g eps_h U_gh over the allowed pairs. 
 all settings and coordinates, so that a maximum over them is calibrated jointly.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float, Int
 
 from steinwise.batches import Batches
+from steinwise.memory import chunks
 from steinwise.random import stream
 from steinwise.statistics import BatchSums
 
-FILL = 32
+TERMS_AT_ONCE, SETTINGS_AT_ONCE = 1024, 4096  # whose bootstraps exist at the same time
+EXACT_SHARE = 0.01  # of the level, for evidence that needs no bootstrap
 
 
 def rademacher(seed: object, n_bootstrap: int, count: int) -> Float[np.ndarray, "l batch"]:
@@ -52,63 +52,70 @@ class Bootstrap:
 
 def bootstrap(sums: BatchSums, signs: Float[np.ndarray, "l batch"]) -> Bootstrap:
     """Bootstrap all settings and coordinates of some batch sums with the same signs."""
+    values, terms = _one_sign_each(sums)
+    rows = values.reshape(-1, values.shape[-1])
+    signs = _with_observed(signs, rows.dtype)
+    forms = np.zeros((len(rows), signs.shape[1]), rows.dtype)
+    g, h = _pairs(sums.batches)
+    for part in chunks(rows.shape[1], TERMS_AT_ONCE):
+        weights = signs[g[part]] * signs[h[part]] if sums.paired else signs[part]
+        forms += rows[:, part] @ weights
+    forms = forms.T.reshape(-1, *values.shape[:2]) / terms
+    return Bootstrap(forms[0], _spread(values) / terms, forms[1:])
+
+
+def _with_observed(
+    signs: Float[np.ndarray, "l batch"], dtype: np.dtype
+) -> Float[np.ndarray, "batch l+1"]:
+    """Signs that are all 1 before the others: the statistic, computed as its bootstraps are."""
+    return np.concatenate([np.ones_like(signs[:1]), signs]).T.astype(dtype, order="C")
+
+
+def _pairs(batches: Batches) -> tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"]]:
+    """The pairs g < h of batches that a pair statistic may use."""
+    g, h = np.nonzero(np.triu(batches.allowed))
+    return g, h
+
+
+def _one_sign_each(sums: BatchSums) -> tuple[Float[np.ndarray, "setting k m"], float]:
+    """Sums that share a sign, and the number of terms in all of them.
+
+    A pair statistic is a sum over pairs g < h of U_gh + U_hg, whose sign is eps_g eps_h.
+    """
+    batches, values = sums.batches, sums.values
     if not sums.paired:
-        values, terms = sums.values, float(sums.batches.lengths.sum())
-        with jax.enable_x64(True):
-            null = np.asarray(_linear_forms(_filled(signs, 1), _filled(values, 2)))
-        scale = np.sqrt((values**2).sum(axis=-1))
-        return Bootstrap(values.sum(axis=-1) / terms, scale / terms, null / terms)
-    values, terms = np.where(sums.batches.allowed, sums.values, 0.0), sums.batches.pairs
-    symmetric = (values + np.swapaxes(values, -1, -2)) / 2
-    # U_gh has U_hg as its mirror: sum over g != h of eps_g eps_h U_gh has variance 2 sum U_sym^2
-    scale = np.sqrt(2 * (symmetric**2).sum(axis=(-1, -2)))
-    with jax.enable_x64(True):
-        flat = symmetric.reshape(-1, *symmetric.shape[2:])
-        forms = np.asarray(_quadratic_forms(_filled(signs, 1), _filled(flat, 1, 2)))
-    null = forms.T.reshape(len(signs), *values.shape[:2])
-    return Bootstrap(values.sum(axis=(-1, -2)) / terms, scale / terms, null / terms)
+        return values, float(batches.lengths.sum())
+    g, h = _pairs(batches)
+    flat = values.reshape(values.shape[0] * values.shape[1], -1)  # np.take: twice as fast
+    one = np.take(flat, g * batches.count + h, axis=1)
+    one += np.take(flat, h * batches.count + g, axis=1)
+    return one.reshape(*values.shape[:2], -1), batches.pairs
 
 
-# compiled rather than left to NumPy: BLAS threads spin on a busy machine, at many times the cost
+def _spread(values: Float[np.ndarray, "setting k m"]) -> Float[np.ndarray, "setting k"]:
+    """The standard deviation of sums whose terms have independent signs."""
+    return np.sqrt(np.einsum("skm,skm->sk", values, values))
 
 
-def _filled(array: np.ndarray, *axes: int) -> np.ndarray:
-    """Zeros up to a multiple of FILL batches, so that few shapes are compiled."""
-    width = [(0, -array.shape[k] % FILL if k in axes else 0) for k in range(array.ndim)]
-    return np.pad(array, width)
-
-
-@jax.jit
-def _linear_forms(signs: Array, values: Array) -> Array:
-    return jnp.einsum("lg,skg->lsk", signs, values)
-
-
-@jax.jit
-def _quadratic_forms(signs: Array, matrices: Array) -> Array:
-    return jax.lax.map(lambda matrix: jnp.sum((signs @ matrix) * signs, axis=1), matrices)
-
-
-def largest_over_settings(
+def _largest_two_sided(
     sums: BatchSums, signs: Float[np.ndarray, "l batch"]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Statistics and standardised statistics (setting, k), and the null's largest (l, k)."""
-    if sums.paired or not sums.two_sided:
-        found = bootstrap(sums, signs)
-        z, null = found.standardised
-        return found.statistic, z, null.max(axis=1)
-    # many settings: their bootstraps never exist all at once
-    scale = np.sqrt((sums.values**2).sum(axis=-1))
-    scaled = sums.values / np.where(scale > 0, scale, np.inf)[..., None]
-    with jax.enable_x64(True):
-        forms = _largest_forms(_filled(signs, 1), _filled(scaled.swapaxes(0, 1), 2))
-        null = np.asarray(forms).T
-    total = sums.values.sum(axis=-1)
-    return total / sums.batches.lengths.sum(), np.abs(scaled.sum(axis=-1)), null
+) -> tuple[Float[np.ndarray, "setting k"], Float[np.ndarray, "l k"]]:
+    """Absolute standardised means, and the largest over settings of the null.
 
-
-@jax.jit
-def _largest_forms(signs: Array, values: Array) -> Array:
-    return jax.lax.map(lambda one: jnp.max(jnp.abs(signs @ one.T), axis=1), values)
+    For many settings: their bootstraps never exist all at once.
+    """
+    values, _ = _one_sign_each(sums)
+    scale = _spread(values)
+    z, null = np.zeros(scale.shape), np.zeros((len(signs), scale.shape[1]))
+    signs = _with_observed(signs, values.dtype)
+    unit = np.where(scale > 0, scale, np.inf)[..., None]
+    for k in range(scale.shape[1]):
+        for part in chunks(len(scale), SETTINGS_AT_ONCE):
+            forms = (values[part, k] / unit[part, k]) @ signs
+            z[part, k] = np.abs(forms[:, 0])
+            largest = np.maximum(forms.max(axis=0), -forms.min(axis=0))[1:]
+            null[:, k] = np.maximum(null[:, k], largest)
+    return z, null
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,17 +134,64 @@ class Calibration:
     settings: dict[str, np.ndarray]  # per family, the setting that is largest in each coordinate
     largest_null: dict[str, np.ndarray]  # per family, the null of the largest coordinate
 
+    def joined_with(self, exact: Float[np.ndarray, " k"] | None) -> "Calibration":
+        """With p-values of the coordinates that hold without a bootstrap, at any dependence.
+
+        They get a small share of the level, the bootstrap the rest.
+        """
+        if exact is None:
+            return self
+
+        def either(by_signs: np.ndarray, exactly: np.ndarray) -> np.ndarray:
+            least = np.minimum(by_signs / (1 - EXACT_SHARE), exactly / EXACT_SHARE)
+            return np.minimum(least, 1.0)
+
+        count = len(exact)
+        return replace(
+            self,
+            pvalue=float(either(np.asarray(self.pvalue), count * exact.min())),
+            coordinate_pvalues=either(self.coordinate_pvalues, exact),
+            adjusted_pvalues=either(self.adjusted_pvalues, count * exact),
+        )
+
 
 @dataclass(eq=False)
 class _Family:
     """One family's evidence, gathered block by block of coordinates."""
 
     first: BatchSums
-    total: np.ndarray
-    statistics: list[np.ndarray]  # (setting, k)
-    z: list[np.ndarray]  # (k,), the largest over settings
-    settings: list[np.ndarray]  # (k,), which
-    null: list[np.ndarray]  # (l, k)
+    statistics: list[np.ndarray] = field(default_factory=list)  # (setting, k)
+    z: list[np.ndarray] = field(default_factory=list)  # (k,), the largest over settings
+    settings: list[np.ndarray] = field(default_factory=list)  # (k,), which
+    null: list[np.ndarray] = field(default_factory=list)  # (l, k)
+    total: np.ndarray | None = None  # the batch sums of all coordinates together
+    total_null: np.ndarray | None = None  # (l, setting, 1)
+
+    def add(self, block: BatchSums, signs: Float[np.ndarray, "l batch"]) -> None:
+        if block.two_sided:
+            z, null = _largest_two_sided(block, signs)
+        else:
+            found = bootstrap(block, signs)
+            z, null = found.standardised
+            null = null.max(axis=1)
+            self.statistics.append(found.statistic)
+            if block.dense:  # bootstraps of a sum are the sums of bootstraps
+                total = block.values.sum(axis=1, keepdims=True)
+                total_null = found.null.sum(axis=2, keepdims=True)
+                self.total = total if self.total is None else self.total + total
+                before = self.total_null
+                self.total_null = total_null if before is None else before + total_null
+        self.z.append(z.max(axis=0))
+        self.settings.append(z.argmax(axis=0))
+        self.null.append(null)
+
+    def joint(self) -> Bootstrap | None:
+        """All coordinates summed."""
+        if self.total is None or self.total_null is None:
+            return None
+        values, terms = _one_sign_each(BatchSums(self.total, self.first.batches))
+        statistic = np.concatenate(self.statistics, axis=1).sum(axis=1, keepdims=True)
+        return Bootstrap(statistic, _spread(values) / terms, self.total_null)
 
 
 def calibrate(
@@ -147,44 +201,39 @@ def calibrate(
     signs = rademacher(seed, n_bootstrap, batches.count)
     families: dict[str, _Family] = {}
     for block in blocks:
-        statistic, z, null = largest_over_settings(block, signs)
-        family = families.setdefault(block.family, _Family(block, np.zeros(()), [], [], [], []))
-        if block.dense:  # the groups have totals of their own: their families have other names
-            family.total = family.total + block.values.sum(axis=1, keepdims=True)
-        family.statistics.append(statistic)
-        family.z.append(z.max(axis=0))
-        family.settings.append(z.argmax(axis=0))
-        family.null.append(null)
-
+        families.setdefault(block.family, _Family(block)).add(block, signs)
     z_k = {name: np.concatenate(family.z) for name, family in families.items()}
     null_k = {name: np.concatenate(family.null, axis=1) for name, family in families.items()}
-    dense = {name: family for name, family in families.items() if family.first.dense}
-    joint = {name: bootstrap(BatchSums(f.total, batches), signs) for name, f in dense.items()}
+    settings = {name: np.concatenate(family.settings) for name, family in families.items()}
+    found = ((name, family.joint()) for name, family in families.items())
+    joint = {name: one for name, one in found if one is not None}
 
     candidates = [
-        (z[:, 0].max(), null[:, :, 0].max(axis=1))
-        for z, null in (found.standardised for found in joint.values())
+        (families[name].first.dense, z.max(), null.max(axis=(1, 2)))
+        for name, (z, null) in zip(joint, _standardised(joint.values()), strict=True)
     ]
     candidates += [
-        (z_k[name].max(), null_k[name].max(axis=1))
+        (family.first.sparse, z_k[name].max(), null_k[name].max(axis=1))
         for name, family in families.items()
         if family.first.sparse
     ]
     observed, null = _together(candidates)
 
-    main = next(iter(dense))
+    main = next(iter(joint))
     one_setting = len(joint) == 1 and len(joint[main].statistic) == 1
     if one_setting:
         statistic = joint[main].statistic[0, 0]
         values = np.concatenate([one[0] for one in families[main].statistics])
     else:
-        statistic = max(found.standardised[0].max() for found in joint.values())
-        values = np.concatenate([z_k[name] for name in dense])
+        statistic = max(z.max() for z, _ in _standardised(joint.values()))
+        values = np.concatenate(
+            [np.max([z_k[name] for name in joint if name in m], axis=0) for m in _groups(families)]
+        )
     lone_mean = len(candidates) == 1 and one_setting and not families[main].first.paired
-    settings = {name: np.concatenate(family.settings) for name, family in families.items()}
-    groups = dict.fromkeys(family.first.group for family in families.values())
-    members = [[n for n, f in families.items() if f.first.group == group] for group in groups]
-    judged = [_per_coordinate({n: z_k[n] for n in m}, {n: null_k[n] for n in m}) for m in members]
+    judged = [
+        _per_coordinate({n: (families[n].first.sparse or 1.0, z_k[n], null_k[n]) for n in names})
+        for names in _groups(families)
+    ]
     scores = np.concatenate([one for one, _, _ in judged])
     null_scores = np.concatenate([other for _, other, _ in judged], axis=1)
     return Calibration(
@@ -206,25 +255,35 @@ def calibrate(
     )
 
 
-def _together(
-    candidates: list[tuple[np.ndarray, np.ndarray]],
-) -> tuple[np.ndarray, np.ndarray]:
+def _standardised(found: Iterable[Bootstrap]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    return (one.standardised for one in found)
+
+
+def _groups(families: dict[str, _Family]) -> list[list[str]]:
+    """The names of the families of each group of coordinates."""
+    groups = dict.fromkeys(family.first.group for family in families.values())
+    return [[n for n, f in families.items() if f.first.group == group] for group in groups]
+
+
+_Evidence = tuple[float, np.ndarray, np.ndarray]  # weight, observed, null
+
+
+def _together(candidates: list[_Evidence]) -> tuple[np.ndarray, np.ndarray]:
     """The largest of several statistics after each is put on the scale of its own null."""
     if len(candidates) == 1:
-        return candidates[0]
-    scored = [tail_scores(observed, null, null) for observed, null in candidates]
+        return candidates[0][1:]
+    scored = [tail_scores(*candidate) for candidate in candidates]
     observed = np.max([one for one, _ in scored], axis=0)
     return observed, np.max([null for _, null in scored], axis=0)
 
 
-def _per_coordinate(
-    z: dict[str, np.ndarray], null: dict[str, np.ndarray]
-) -> tuple[np.ndarray, np.ndarray, list[str]]:
+def _per_coordinate(families: dict[str, _Evidence]) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """For every coordinate the largest over families, each on the scale of its pooled null."""
-    names = list(z)
+    names = list(families)
     if len(names) == 1:
-        return z[names[0]], null[names[0]], names * len(z[names[0]])
-    scored = [tail_scores(z[name], null[name], null[name].ravel()) for name in names]
+        _, z, null = families[names[0]]
+        return z, null, names * len(z)
+    scored = [tail_scores(*evidence) for evidence in families.values()]
     every = np.stack([one for one, _ in scored])
     largest = every.argmax(axis=0)
     null_scores = np.max([other for _, other in scored], axis=0)
@@ -232,20 +291,25 @@ def _per_coordinate(
 
 
 def tail_scores(
-    observed: np.ndarray, null: np.ndarray, pool: Float[np.ndarray, " m"]
+    weight: float, observed: np.ndarray, null: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """-log of the pool's tail above each value, going on as an exponential beyond the pool."""
-    pool = np.sort(pool)
-    values, first = np.unique(pool, return_index=True)  # ties count as at or above
-    tail = -np.log((len(pool) - first - 0.5) / len(pool))
-    excess = pool[-max(1, len(pool) // 20) :] - pool[-max(1, len(pool) // 20)]
-    rate = 1 / max(float(excess.mean()), 1e-12)
+    """log of the weight over the tail above each value, whose top twentieth is exponential.
 
-    def score(at: np.ndarray) -> np.ndarray:
-        beyond = np.maximum(at - pool[-1], 0.0) * rate
-        return np.interp(at, values, tail) + beyond
-
-    return score(observed), score(null)
+    The tail is that of all values, the observed among them: nothing then tells the observed from
+    the null, and the rank of its score is as calibrated as its own rank.
+    """
+    pool = np.append(null, observed)
+    order = np.argsort(pool)
+    values, size = pool[order], len(pool)
+    top = size - max(2, size // 20)
+    first = np.maximum.accumulate(
+        np.where(np.diff(values, prepend=-np.inf) > 0, np.arange(size), 0)
+    )
+    tail = np.log(weight * size / (size - np.minimum(first, top) - 0.5))  # ties: at or above
+    rate = 1 / max(float((values[top:] - values[top]).mean()), 1e-12)
+    scores = np.empty(size)
+    scores[order] = tail + np.maximum(values - values[top], 0.0) * rate
+    return scores[null.size :].reshape(observed.shape), scores[: null.size].reshape(null.shape)
 
 
 def normal_tail(z: float) -> float:

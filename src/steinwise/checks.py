@@ -17,6 +17,8 @@ from steinwise.results import CheckResult, DrawsSummary
 from steinwise.samples import Samples
 from steinwise.target import as_target
 
+PRECISIONS = ("float64", "float32")
+
 
 def check(
     draws: Any,
@@ -30,6 +32,7 @@ def check(
     independent: bool | None = None,
     batch_length: int | None = None,
     memory: str | int = "1GiB",
+    dtype: str = "float64",
     progress: bool | None = None,
 ) -> CheckResult:
     """Test whether draws come from a density, and which coordinates do not.
@@ -61,6 +64,9 @@ def check(
         Draws per batch, instead of 5 autocorrelation times of the slowest average.
     memory
         The budget for working arrays, such as "500MB" or "2GiB".
+    dtype
+        "float64", or "float32" for the bulk of the work: sums over draws and bootstraps. The
+        density is evaluated and followed in 64 bit in either case, where it allows that.
     progress
         Show progress bars; by default only on a terminal.
 
@@ -83,32 +89,35 @@ def check(
     x[2]: draws are too wide (sd 1.5 of the target's conditional)
     """
     chosen = _method(method)
-    _check_options(alpha, n_bootstrap, seed, batch_length)
+    _check_options(alpha, n_bootstrap, seed, batch_length, dtype)
     budget = budget_bytes(memory)
     samples = Samples.of(draws, names=names, independent=independent)
     density = as_target(target)
-    dtype = density.prepare(samples.dim)
+    evaluated_in = density.prepare(samples.dim)
 
-    statistic = chosen.statistic(samples, density, Work(seed, budget, progress))
+    statistic = chosen.statistic(samples, density, Work(seed, budget, dtype, progress))
     plan = plan_batches(
         samples, statistic.averaged, most=statistic.most_batches, batch_length=batch_length
     )
-    for note in plan.notes:
-        warnings.warn(note, SteinwiseWarning, stacklevel=2)
     verdict = calibrate(statistic.batch_sums(plan.batches), plan.batches, n_bootstrap, seed)
+    verdict = verdict.joined_with(statistic.exact_pvalues())
+    findings = chosen.findings(samples, statistic, plan, verdict, alpha)
+    notes = plan.notes + findings.notes
+    for note in notes:
+        warnings.warn(note, SteinwiseWarning, stacklevel=2)
     return CheckResult(
         statistic=verdict.statistic,
         pvalue=verdict.pvalue,
         alpha=alpha,
         method=chosen.name,
         description=chosen.describe(),
-        findings=chosen.findings(samples, statistic, plan, verdict, alpha),
+        findings=findings,
         draws=_summary(samples, plan),
         n_bootstrap=n_bootstrap,
         seed=seed,
-        dtype=dtype,
+        dtype=evaluated_in,
         normal_pvalue=verdict.normal_pvalue,
-        notes=plan.notes,
+        notes=notes,
         version=steinwise.__version__,
         observed=verdict.observed,
         null=verdict.null,
@@ -126,7 +135,7 @@ def _method(method: str | AbstractMethod) -> AbstractMethod:
     )
 
 
-def _check_options(alpha: Any, n_bootstrap: Any, seed: Any, batch_length: Any) -> None:
+def _check_options(alpha: Any, n_bootstrap: Any, seed: Any, batch_length: Any, dtype: Any) -> None:
     if not isinstance(alpha, (int, float, np.floating)) or not 0 < alpha < 1:
         raise InputError(f"alpha is {alpha!r}: expected a level between 0 and 1, such as 0.05.")
     if isinstance(n_bootstrap, bool) or not isinstance(n_bootstrap, (int, np.integer)):
@@ -142,6 +151,8 @@ def _check_options(alpha: Any, n_bootstrap: Any, seed: Any, batch_length: Any) -
         whole = isinstance(batch_length, (int, np.integer)) and not isinstance(batch_length, bool)
         if not whole or batch_length < 1:
             raise InputError(f"batch_length is {batch_length!r}: expected a whole number of draws.")
+    if dtype not in PRECISIONS:
+        raise InputError(f"dtype is {dtype!r}: expected one of {PRECISIONS}.")
     seed_words(seed)
 
 

@@ -152,7 +152,7 @@ def _enter(
     samples = Samples.of(draws, names=names, independent=independent)
     density = as_target(target)
     density.prepare(samples.dim)
-    return samples, density, Work(seed, budget_bytes(memory), progress)
+    return samples, density, Work(seed, budget_bytes(memory), progress=progress)
 
 
 def _standard_error(

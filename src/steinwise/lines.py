@@ -31,7 +31,7 @@ SECOND_PASS = 8
 BISECTED = 24
 ROUNDS, SLOPE_ROUNDS = 3, 6  # with a log density, and with its slopes only
 RELEVANT = 15.0  # log densities this far below the highest hold no mass that matters
-HIGHEST = 5.0  # above the highest node, what is believed of a log density between nodes
+HIGHEST = 1.0  # above the higher node of an interval, what is believed of a log density inside
 BENT_SHARE = 0.1  # what the mass of a bent interval counts beside the bounds of that mass
 MASS_SHARE = 0.01  # what doubts of masses count beside those of integrated slopes
 NODES = FIRST_PASS + SECOND_PASS + BISECTED
@@ -363,6 +363,7 @@ def _hermite(nodes: Array, log_density: Array, slopes: Array, r: Array) -> Array
     low = jnp.where(concave, straight, jnp.where(convex, upper_tangent, lower_tangent))
     high = jnp.where(concave, lower_tangent, jnp.where(convex, straight, upper_tangent))
     low, high = jnp.minimum(low, straight), jnp.maximum(high, straight)
+    high = jnp.minimum(high, jnp.maximum(a, b) + HIGHEST)
     # an interval this steep has its mass at one end, and may have been cut by STEEPEST
     return jnp.where(jnp.abs(chord) < STEEPEST / 10, jnp.clip(cubic, low, high), straight)
 

@@ -54,6 +54,7 @@ class Findings:
     evaluations: int | None = None  # of the target, per draw and coordinate
     pit: Float[np.ndarray, "n d"] | None = None  # F_ij(x_ij), uniform when the draws fit
     x: Float[np.ndarray, "n d"] | None = None  # the draws, for pictures of them
+    notes: tuple[str, ...] = ()  # what must be said before the verdict
 
 
 @dataclass(frozen=True)
@@ -191,15 +192,17 @@ class Discrepancy:
 
 
 def format_pvalue(p: float, n_bootstrap: int) -> str:
-    """A p-value, or the smallest that this many bootstraps can give.
+    """A p-value; the smallest that this many bootstraps can give; or one that needs none.
 
-    >>> format_pvalue(0.0313, 999), format_pvalue(0.001, 999)
-    ('0.031', '0.001 (the least possible)')
+    >>> format_pvalue(0.0313, 999), format_pvalue(0.001, 999), format_pvalue(2e-40, 999)
+    ('0.031', '0.001 (the least possible)', '2e-40')
     """
     least = 1 / (n_bootstrap + 1)
+    if p < least * (1 - 1e-9):
+        return f"{p:.1g}"
     digits = max(3, round(-np.log10(least)))
     text = f"{p:.{digits}f}"
-    return f"{text} (the least possible)" if p <= least * (1 + 1e-9) else text
+    return f"{text} (the least possible)" if p < 1.5 * least else text
 
 
 def _report(result: CheckResult) -> list[str]:

@@ -10,6 +10,8 @@ from jaxtyping import Float64
 from steinwise.chains import row_autocorrelation
 from steinwise.errors import InputError
 
+FARTHEST = 1e100  # in absolute value
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:
@@ -184,6 +186,12 @@ def _check_values(array: np.ndarray, names: tuple[str, ...]) -> None:
             f"{int((~finite).sum())} of {array.size} draws are NaN or infinite; the first is "
             f"{array[first]} at index {first} ({names[first[-1]]}). Did the sampler diverge, or is "
             "a bounded parameter at its bound, which the transform sends to infinity?"
+        )
+    if np.abs(array).max() > FARTHEST:
+        first = tuple(int(i) for i in np.argwhere(np.abs(array) > FARTHEST)[0])
+        raise InputError(
+            f"a draw has the value {array[first]:.3g} at index {first} ({names[first[-1]]}), "
+            f"beyond {FARTHEST:g}: its square overflows. Did the sampler diverge?"
         )
     flat = array.reshape(-1, array.shape[-1])
     constant = np.flatnonzero(flat.min(axis=0) == flat.max(axis=0))

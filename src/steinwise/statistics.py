@@ -8,7 +8,7 @@ import abc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -26,17 +26,18 @@ class BatchSums:
     """Sums over batches for some coordinates: (setting, coordinate, G) or (..., G, G).
 
     A statistic may have several families of settings, and several groups of coordinates, each with
-    its own families. What is `dense` is summed over coordinates
-    for the verdict on all of them together; of what is `sparse` the largest coordinate enters that
-    verdict too. A `two_sided` family is judged by its absolute value.
+    its own families. The verdict on all coordinates together weighs several kinds of evidence: of
+    each family the sum over coordinates, with the weight `dense`, and the largest coordinate, with
+    the weight `sparse`; 0 leaves it out. A `two_sided` family is judged by its absolute value, and
+    has no sum.
     """
 
     values: np.ndarray
     batches: Batches
     family: str = ""
     group: str = ""
-    dense: bool = True
-    sparse: bool = False
+    dense: float = 1.0
+    sparse: float = 0.0
     two_sided: bool = False
 
     @property
@@ -47,7 +48,10 @@ class BatchSums:
 class AbstractStatistic(abc.ABC):
     """Something that is averaged over draws or over pairs of draws."""
 
-    most_batches: ClassVar[int]
+    @property
+    @abc.abstractmethod
+    def most_batches(self) -> int:
+        """The largest number of batches that is worth its cost."""
 
     @abc.abstractmethod
     def averaged(self) -> Float[np.ndarray, "n q"]:
@@ -57,13 +61,20 @@ class AbstractStatistic(abc.ABC):
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
         """The sums, some coordinates at a time."""
 
+    def exact_pvalues(self) -> Float[np.ndarray, " k"] | None:
+        """p-values of the coordinates that need no bootstrap, once `batch_sums` has been read."""
+        return None
+
 
 @dataclass(frozen=True, eq=False)
 class Mean(AbstractStatistic):
     """The mean over draws of contributions, one column per coordinate; their sum is tested."""
 
     contributions: Float[np.ndarray, "n k"]
-    most_batches: ClassVar[int] = 1000
+
+    @property
+    def most_batches(self) -> int:
+        return 1000
 
     def averaged(self) -> np.ndarray:
         total = self.contributions.sum(axis=1, keepdims=True)
@@ -84,7 +95,10 @@ class FeatureProduct(AbstractStatistic):
     n: int
     features: Callable[[slice], tuple[np.ndarray, np.ndarray]]
     rows_per_chunk: int
-    most_batches: ClassVar[int] = 250
+
+    @property
+    def most_batches(self) -> int:
+        return 250
 
     def averaged(self) -> np.ndarray:
         return np.concatenate([self._columns(part) for part in self._parts()])
@@ -135,7 +149,10 @@ class Gram(AbstractStatistic):
     rows: tuple[np.ndarray, ...]
     monitored: Float[np.ndarray, "n q"]
     memory: int
-    most_batches: ClassVar[int] = 250
+
+    @property
+    def most_batches(self) -> int:
+        return 250
 
     def averaged(self) -> np.ndarray:
         return self.monitored

@@ -5,12 +5,12 @@ comes from p. Features are functions of the other coordinates. Sums of their pro
 are all that the default check needs.
 """
 
-from functools import partial
+from collections.abc import Sequence
+from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float, Int
+from scipy.special import ndtri
 
 from steinwise.lines import MIDPOINTS, QUANTILES, Lines
 
@@ -27,98 +27,131 @@ BASE_TERMS = {
     "shift": (_COSINE, _COSINE),
     "tails": (_HERMITE, _HERMITE),
 }
-SINGLE_TERMS = slice(_COSINE.start, _COSINE.start + 2)  # the place and the spread of u
+ORDERS = np.arange(1, STEIN_TERMS + 1)
+# the integral over v of a function on the quantiles, times a cosine of v
+WAVES = np.sqrt(2) * np.cos(np.pi * MIDPOINTS[:, None] * ORDERS) / QUANTILES
+PLACE = _COSINE.start  # the lowest cosine of u
+SINGLE_TERMS = slice(PLACE, PLACE + 2)  # the place and the spread of u
 
 
 def context_slices(d: int, pairs: np.ndarray, sketch: np.ndarray | None) -> dict[str, slice]:
     """Where the features of each context stand."""
-    ends = np.cumsum([1, d, d, len(pairs), 0 if sketch is None else SKETCHES])
+    ends = np.cumsum([1, d, d, len(pairs) if sketch is None else SKETCHES])
     starts = [0, *ends[:-1]]
-    names = ["alone", "dependence", "dependence on size", "pairs", "sketch"]
-    places = {name: slice(int(a), int(b)) for name, a, b in zip(names, starts, ends, strict=True)}
-    return places | {
-        "interaction": places["pairs" if sketch is None else "sketch"],
-        "last": places["sketch"],
-    }
+    names = ["alone", "dependence", "dependence on size", "interaction"]
+    return {name: slice(int(a), int(b)) for name, a, b in zip(names, starts, ends, strict=True)}
 
 
-@partial(jax.jit, static_argnums=1)
+class Sums(NamedTuple):
+    """Sums over batches of terms times features."""
+
+    of_contexts: Float[np.ndarray, "batch c term feature"]  # where `context_slices` says
+    of_pairs: Float[np.ndarray, "batch c pair"]  # PLACE times single products
+
+    @classmethod
+    def empty(cls, batch: int, c: int, features: int, pairs: int, dtype: str) -> "Sums":
+        return cls(np.empty((batch, c, TERMS, features), dtype), np.empty((batch, c, pairs), dtype))
+
+    def of(self, batches: slice) -> "Sums":
+        """A view of some batches."""
+        return Sums(self.of_contexts[batches], self.of_pairs[batches])
+
+
 def products(
-    sums: Float[Array, "batch c term feature"], settings: tuple[tuple[str, int, int], ...]
-) -> Float[Array, "setting c batch batch"]:
+    sums: Float[np.ndarray, "batch c term feature"], settings: Sequence[tuple[str, slice]]
+) -> Float[np.ndarray, "setting c batch batch"]:
     """Inner products between all pairs of batches, per setting: a base, and a span of features."""
-
-    def one_line(sums: Array) -> Array:
-        def form(terms: slice, start: int, stop: int) -> Array:
-            return sums[:, terms, start:stop].reshape(len(sums), -1)
-
-        pairs = [(BASE_TERMS[base], span) for base, *span in settings]
-        return jnp.stack(
-            [form(left, *span) @ form(right, *span).T for (left, right), span in pairs]
+    by_line = np.swapaxes(sums, 0, 1)
+    lines, batches = by_line.shape[:2]
+    out = np.empty((len(settings), lines, batches, batches), sums.dtype)
+    for product, (base, span) in zip(out, settings, strict=True):
+        left, right = (
+            by_line[:, :, terms, span].reshape(lines, batches, -1) for terms in BASE_TERMS[base]
         )
+        np.matmul(left, np.swapaxes(right, 1, 2), out=product)
+    return out
 
-    return jnp.swapaxes(jax.lax.map(one_line, jnp.swapaxes(sums, 0, 1)), 0, 1)
 
-
-@jax.jit
 def batch_products(
+    out: Sums,
     lines: Lines,
-    at: Float[Array, "n c"],
-    others: Float[Array, "n d"],
-    weight: Float[Array, "batch longest"],
-    coordinates: Array,
-    pairs: Array,
-    sketch: Array | None,
-) -> Array:
-    batch, longest = weight.shape
-    terms = _terms(lines, at) * weight.reshape(-1, 1, 1)
-    features = _features(others, coordinates, pairs, sketch)
-    terms = terms.reshape(batch, longest, *terms.shape[1:])
-    features = features.reshape(batch, longest, *features.shape[1:])
-    return jnp.einsum("glcp,glcf->gcpf", terms, features)
+    at: Float[np.ndarray, "n c"],
+    others: Float[np.ndarray, "n d"],
+    weight: Float[np.ndarray, "batch longest"],
+    own: Int[np.ndarray, " c"],
+    pairs: Int[np.ndarray, "pair 2"],
+    sketch: Float[np.ndarray, "2 d sketch"] | None,
+) -> None:
+    """Write terms times features, summed over the draws of each batch.
+
+    Features are the same for all lines but for the column that belongs to the line itself, which
+    is taken out: after the sum where it is one feature, before it in a sketch of products.
+    """
+    dtype = out.of_contexts.dtype
+    terms = _terms(lines, at, dtype)
+    terms *= weight.reshape(-1, 1, 1).astype(dtype)
+    terms = terms.reshape(*weight.shape, *terms.shape[1:])
+    z = others.reshape(*weight.shape, -1).astype(dtype)
+    keep = np.arange(z.shape[-1]) != own[:, None]  # (c, d)
+    single = np.concatenate([np.ones_like(z[..., :1]), z, z**2 - 1], axis=-1)
+    kept = np.concatenate([np.ones_like(keep[:, :1]), keep, keep], axis=1)
+    of_single, of_products = np.split(out.of_contexts, [single.shape[-1]], axis=-1)
+    np.multiply(_summed(terms, single), kept[:, None, :], out=of_single)
+    both = z[..., pairs[:, 0]] * z[..., pairs[:, 1]]
+    kept = keep[:, pairs[:, 0]] & keep[:, pairs[:, 1]]
+    np.multiply(_summed(terms[..., [PLACE]], both)[:, :, 0], kept, out=out.of_pairs)
+    if sketch is None:
+        np.multiply(_summed(terms, both), kept[:, None, :], out=of_products)
+    else:
+        sketched = _sketched(z, own, sketch.astype(dtype))
+        of_products[:] = terms.transpose(0, 2, 3, 1) @ sketched.transpose(0, 2, 1, 3)
 
 
-def _terms(lines: Lines, at: Float[Array, "n c"]) -> Float[Array, "n c term"]:
+def _summed(
+    terms: Float[np.ndarray, "batch longest c term"],
+    features: Float[np.ndarray, "batch longest f"],
+) -> Float[np.ndarray, "batch c term f"]:
+    batch, longest, *rest = terms.shape
+    flat = np.swapaxes(terms.reshape(batch, longest, -1), 1, 2)
+    return (flat @ features).reshape(batch, *rest, -1)
+
+
+def _sketched(
+    z: Float[np.ndarray, "batch longest d"],
+    own: Int[np.ndarray, " c"],
+    signs: Float[np.ndarray, "2 d sketch"],
+) -> Float[np.ndarray, "batch longest c sketch"]:
+    """Random signs times all products of two different coordinates, without a line's own."""
+    mine = z[..., own, None]
+    one, other, both = signs[0], signs[1], signs[0] * signs[1]
+    first = (z @ one)[..., None, :] - mine * one[own]
+    second = (z @ other)[..., None, :] - mine * other[own]
+    return first * second - ((z**2 @ both)[..., None, :] - mine**2 * both[own])
+
+
+def _terms(
+    lines: Lines, at: Float[np.ndarray, "n c"], dtype: np.dtype
+) -> Float[np.ndarray, "n c term"]:
     """Functions of a draw's place on its line, each of mean zero when the draw comes from p."""
-    step = (at[..., None] - lines.quantiles) / lines.spread[..., None]
-    here = (lines.score * lines.spread)[..., None]
-    there = lines.quantile_scores * lines.spread[..., None]
-    stein = (here * there + (here - there) * step + 1 - step**2) * jnp.exp(-(step**2) / 2)
-    order = jnp.arange(1, STEIN_TERMS + 1)
-    waves = jnp.sqrt(2.0) * jnp.cos(jnp.pi * MIDPOINTS[:, None] * order)
-    cosines = jnp.sqrt(2.0) * jnp.cos(jnp.pi * lines.u[..., None] * order)
-    z = jnp.clip(jax.scipy.special.ndtri(lines.u), -FARTHEST, FARTHEST)
-    hermite = [
-        z,
-        (z**2 - 1) / np.sqrt(2),
-        (z**3 - 3 * z) / np.sqrt(6),
-        (z**4 - 6 * z**2 + 3) / np.sqrt(24),
-    ]
-    low = order[:COSINE_TERMS]
-    return jnp.concatenate(
-        [
-            stein @ waves / QUANTILES,
-            cosines,
-            cosines[..., :COSINE_TERMS] / low,
-            jnp.stack(hermite, axis=-1),
-        ],
-        axis=-1,
-    )
-
-
-def _features(
-    others: Float[Array, "n d"], coordinates: Array, pairs: Array, sketch: Array | None
-) -> Float[Array, "n c feature"]:
-    """Functions of the other coordinates: a coordinate's own column is set to zero."""
-    keep = jnp.arange(others.shape[1]) != coordinates[:, None]
-    z = others[:, None, :] * keep
-    parts = [
-        jnp.ones_like(z[..., :1]),
-        z,
-        (z**2 - 1) * keep,
-        z[..., pairs[:, 0]] * z[..., pairs[:, 1]],
-    ]
-    if sketch is not None:
-        both = (z @ sketch[0]) * (z @ sketch[1])
-        parts.append(both - (z**2) @ (sketch[0] * sketch[1]))
-    return jnp.concatenate(parts, axis=-1)
+    spread = lines.spread[..., None]
+    step = ((at[..., None] - lines.quantiles) / spread).astype(dtype)
+    here = (lines.score[..., None] * spread).astype(dtype)
+    there = (lines.quantile_scores * spread).astype(dtype)
+    with np.errstate(over="ignore", invalid="ignore"):  # the method looks for it
+        squared = step**2
+        stein = (here * there + (here - there) * step + (1 - squared)) * np.exp(squared * -0.5)
+    out = np.empty((*lines.u.shape, TERMS), dtype)
+    np.matmul(stein, WAVES.astype(dtype), out=out[..., _STEIN])
+    cosines = out[..., _STEIN_OTHER]
+    before, now, twice = 1.0, np.cos(np.pi * lines.u), 2 * np.cos(np.pi * lines.u)
+    for k in range(STEIN_TERMS):  # cos (k + 1) t = 2 cos t cos k t - cos (k - 1) t
+        cosines[..., k] = np.sqrt(2) * now
+        before, now = now, twice * now - before
+    out[..., _COSINE] = cosines[..., :COSINE_TERMS] / ORDERS[:COSINE_TERMS]
+    z = np.clip(ndtri(lines.u), -FARTHEST, FARTHEST)
+    hermite = out[..., _HERMITE]
+    hermite[..., 0] = z
+    hermite[..., 1] = (z**2 - 1) / np.sqrt(2)
+    hermite[..., 2] = (z**3 - 3 * z) / np.sqrt(6)
+    hermite[..., 3] = (z**4 - 6 * z**2 + 3) / np.sqrt(24)
+    return out

@@ -19,10 +19,11 @@ _Step = TypeVar("_Step")
 
 @dataclass(frozen=True)
 class Work:
-    """How a computation is to be carried out; none of it changes the numbers but the seed."""
+    """How a computation is to be carried out; only the seed and the precision change numbers."""
 
     seed: object = 0
     memory: int = 2**30
+    dtype: str = "float64"  # of the bulk
     progress: bool | None = None  # None: on a terminal only
 
     def bar(self, steps: Iterable[_Step], total: int, what: str) -> Iterable[_Step]:

@@ -12,16 +12,15 @@ per batch calibrate it. No training, no split, linear in n.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-import jax
 import numpy as np
 from jaxtyping import Float
 
 from steinwise import frames, misfit, transport
 from steinwise.batches import Batches, BatchPlan
-from steinwise.calibration import Calibration
+from steinwise.calibration import EXACT_SHARE, Calibration
 from steinwise.errors import InputError
 from steinwise.frames import Frame
 from steinwise.lines import EVALUATIONS, Guide, follow, make_guide
@@ -34,18 +33,25 @@ from steinwise.statistics import AbstractStatistic, BatchSums
 from steinwise.target import AbstractTarget
 
 MOST_PAIRS = 500  # products of two other coordinates that are looked at one by one
-LINES_AT_ONCE = 2**15
+LINES_AT_ONCE = 2**13
+# With G batches a mean of size z, in standard errors, stands out as z / sqrt(1 + z^2 / G): few
+# draws, whose evidence is scarce and cheap, are cut finely.
+FEW_DRAWS, FINE_BATCHES, COARSE_BATCHES = 512, 128, 64
 BASES = ("shape", "shift", "tails")
+# what a coordinate's fault by itself, summed and largest, counts beside any one kind of dependence
+WEIGHTS = {"coordinates": (8.0, 16.0), "directions": (8.0, 8.0)}
 CONTEXTS = ("alone", "dependence", "dependence on size", "interaction")
 
 
 class Transported(AbstractMethod):
     """Conditional probability transforms of every coordinate, tested in linear time.
 
-    Four kinds of evidence are calibrated together: all coordinates summed, largest over the
-    settings (every base in every context); the single coordinate with the largest such value; the
-    single other coordinate, or pair of them, on which a coordinate depends most; and the first two
-    again along the leading directions of a held-out fifth of the draws.
+    Several kinds of evidence are calibrated together: all coordinates summed, and the single
+    coordinate that stands out most, each by itself (largest over the bases) and with others
+    (largest over bases and contexts); the single other coordinate, or pair of them, on which a
+    coordinate depends most; and the first ones again along the leading directions of a held-out
+    fifth of the draws. Faults of a coordinate by itself weigh most. Beside them a hundredth of the
+    level goes to single draws far out, which no signs can judge.
 
     Parameters
     ----------
@@ -101,8 +107,8 @@ class Transported(AbstractMethod):
             frames=found,
             pairs=_pairs(samples.dim, work.seed),
             sketch=_sketch(samples.dim, work.seed),
-            u=tuple(np.full(frame.at.shape, np.nan) for frame in found),
             work=work,
+            u=tuple(np.full(frame.at.shape, np.nan) for frame in found),
         )
 
     def _frames(self, samples: Samples) -> tuple[Frame, ...]:
@@ -117,9 +123,13 @@ class Transported(AbstractMethod):
             left_out = set(CONTEXTS)
         return [context for context in self.contexts if context not in left_out] or ["alone"]
 
-    def settings(self, frame: Frame) -> list[tuple[str, str]]:
-        """The (base, context) of every setting of a frame, in order."""
-        return [(base, context) for base in self.bases for context in self.contexts_of(frame)]
+    def settings(self, frame: Frame) -> dict[str, list[tuple[str, str]]]:
+        """The (base, context) of every setting, by family: a coordinate alone, or with others."""
+        every = [(base, context) for base in self.bases for context in self.contexts_of(frame)]
+        alone = [setting for setting in every if setting[1] == "alone"]
+        others = [setting for setting in every if setting[1] != "alone"]
+        families = {f"{frame.group} alone": alone, f"{frame.group} with others": others}
+        return {family: settings for family, settings in families.items() if settings}
 
     def findings(
         self,
@@ -140,7 +150,8 @@ class Transported(AbstractMethod):
                 if verdict.adjusted_pvalues[k] <= alpha:
                     context = self._context(frame, verdict.deciding[k])
                     partners = statistic.partners(frame, j, context, verdict, samples.names)
-                    words = misfit.words(z[:, j], effects[j], context, partners, plan)
+                    outlying = statistic.outlying(frame, j, alpha)
+                    words = misfit.words(z[:, j], effects[j], context, partners, outlying, plan)
                 results.append(
                     CoordinateResult(
                         name=name,
@@ -151,18 +162,31 @@ class Transported(AbstractMethod):
                         verdict=words,
                     )
                 )
-        largest = verdict.largest_null[f"{statistic.frames[0].group} settings"]
+        largest = verdict.largest_null[next(iter(self.settings(statistic.frames[0])))]
         return Findings(
             coordinates=tuple(results),
             detectable=misfit.detectable(float(np.quantile(largest, 1 - alpha)), plan),
             evaluations=statistic.evaluations,
             pit=statistic.u[0],
             x=statistic.x,
+            notes=_overflow_note(statistic.dropped),
         )
 
     def _context(self, frame: Frame, deciding: tuple[str, int]) -> str:
         family, setting = deciding
-        return self.settings(frame)[setting][1] if family.endswith("settings") else family
+        settings = self.settings(frame)
+        return settings[family][setting][1] if family in settings else family
+
+
+def _overflow_note(dropped: list[tuple[str, str, str]]) -> tuple[str, ...]:
+    if not dropped:
+        return ()
+    base, context, line = dropped[0]
+    others = f" and {len(dropped) - 1} others" if len(dropped) > 1 else ""
+    return (
+        f"the setting {base!r}, {context!r} of {line}{others} left out: numbers overflow. Are "
+        "there draws at an absurd distance?",
+    )
 
 
 def _pairs(d: int, seed: object) -> np.ndarray:
@@ -191,9 +215,13 @@ class TransportedStatistic(AbstractStatistic):
     frames: tuple[Frame, ...]
     pairs: np.ndarray
     sketch: np.ndarray | None
-    u: tuple[np.ndarray, ...]  # per frame, filled by batch_sums as it goes
     work: Work
-    most_batches: ClassVar[int] = 100
+    u: tuple[np.ndarray, ...]  # per frame, filled by batch_sums as it goes
+    dropped: list[tuple[str, str, str]] = field(default_factory=list)  # and so are base, context
+
+    @property
+    def most_batches(self) -> int:
+        return FINE_BATCHES if len(self.x) <= FEW_DRAWS else COARSE_BATCHES
 
     @property
     def evaluations(self) -> int:
@@ -206,72 +234,106 @@ class TransportedStatistic(AbstractStatistic):
         return np.concatenate([places, places**2, scores], axis=1)
 
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
-        n, d = self.x.shape
-        places = transport.context_slices(d, self.pairs, self.sketch)
-        entries = batches.count * transport.TERMS * places["last"].stop
-        per_block = max(1, min(self.work.memory // (4 * 8 * entries), LINES_AT_ONCE // n))
+        places = transport.context_slices(self.x.shape[1], self.pairs, self.sketch)
+        features = places["interaction"].stop, len(self.pairs)
+        bytes_per_line = 4 * 8 * batches.count * (transport.TERMS * features[0] + features[1])
+        longest = int(batches.lengths.max())
+        per_block = max(1, min(self.work.memory // bytes_per_line, LINES_AT_ONCE // longest))
         blocks = [
             (frame, u, block)
             for frame, u in zip(self.frames, self.u, strict=True)
             for block in chunks(len(frame.labels), per_block)
         ]
         for frame, u, block in self.work.bar(blocks, len(blocks), "lines"):
+            lines = block.stop - block.start
             guide = make_guide(frame.at[:, block])
-            at_once = max(1, LINES_AT_ONCE // (block.stop - block.start))
-            runs = batches.runs(max(1, batches.count * at_once // n))
-            sums = np.concatenate([self._sums(frame, u, block, run, guide) for run in runs])
-            yield from self._families(frame, sums, places, batches)
+            sums = transport.Sums.empty(batches.count, lines, *features, self.work.dtype)
+            done = 0
+            for run in batches.runs(max(1, LINES_AT_ONCE // (longest * lines))):
+                self._sum(sums.of(slice(done, done + run.count)), frame, u, block, run, guide)
+                done += run.count
+            yield from self._families(frame, block, sums, places, batches)
 
-    def _sums(
-        self, frame: Frame, u: np.ndarray, block: slice, run: Batches, guide: Guide
-    ) -> np.ndarray:
-        """(batch, line, term, feature): sums over the draws of each batch."""
+    def _sum(
+        self,
+        out: transport.Sums,
+        frame: Frame,
+        u: np.ndarray,
+        block: slice,
+        run: Batches,
+        guide: Guide,
+    ) -> None:
         index, weight = run.padded(np.arange(len(self.x)))
         rows = index.ravel()
         at = frame.at[rows, block]
         memory = self.work.memory
         lines = follow(self.target, self.x[rows], frame.directions[block], at, guide, memory)
         u[rows, block] = lines.u
-        with jax.enable_x64(True):
-            sums = transport.batch_products(
-                lines,
-                at,
-                frame.others[rows],
-                weight * frame.tested[index],
-                frame.own[block],
-                self.pairs,
-                self.sketch,
-            )
-        return np.asarray(sums)
+        transport.batch_products(
+            out,
+            lines,
+            at,
+            frame.others[rows],
+            weight * frame.tested[index],
+            frame.own[block],
+            self.pairs,
+            self.sketch,
+        )
 
     def _families(
-        self, frame: Frame, sums: np.ndarray, places: dict[str, slice], batches: Batches
+        self,
+        frame: Frame,
+        block: slice,
+        sums: transport.Sums,
+        places: dict[str, slice],
+        batches: Batches,
     ) -> Iterator[BatchSums]:
-        settings = tuple(
-            (base, places[context].start, places[context].stop)
-            for base, context in self.method.settings(frame)
-        )
-        with jax.enable_x64(True):
-            values = np.asarray(transport.products(sums, settings))
-        name = f"{frame.group} settings"
-        yield BatchSums(values, batches, name, frame.group, sparse=True)
+        for family, settings in self.method.settings(frame).items():
+            spans = [(base, places[context]) for base, context in settings]
+            values = transport.products(sums.of_contexts, spans)
+            for s, k in zip(*np.nonzero(~np.isfinite(values).all(axis=(2, 3))), strict=True):
+                self.dropped.append((*settings[s], frame.labels[block.start + k]))
+                values[s, k] = 0.0
+            alone = family.endswith("alone")
+            weights = WEIGHTS[frame.group] if alone else (1.0, 1.0)
+            yield BatchSums(values, batches, family, frame.group, *weights)
         if frame.group == "directions":
             return
+        for context, single in self._singles(frame, sums, places):
+            yield BatchSums(single, batches, context, frame.group, 0.0, 1.0, two_sided=True)
+
+    def _singles(
+        self, frame: Frame, sums: transport.Sums, places: dict[str, slice]
+    ) -> Iterator[tuple[str, Float[np.ndarray, "setting c batch"]]]:
+        """Single terms with single features of the others: they name partners."""
         for context in self.method.contexts_of(frame):
             if context == "alone":
                 continue
-            features = places["pairs" if context == "interaction" else context]
-            single = sums[:, :, transport.SINGLE_TERMS, features]
-            single = single.reshape(*sums.shape[:2], -1)  # (batch, line, term and feature)
-            yield BatchSums(
-                np.moveaxis(single, (0, 1, 2), (2, 1, 0)),
-                batches,
-                context,
-                frame.group,
-                dense=False,
-                sparse=True,
-                two_sided=True,
-            )
+            if context == "interaction":
+                single = sums.of_pairs[:, :, None, :]
+            else:
+                single = sums.of_contexts[:, :, transport.SINGLE_TERMS, places[context]]
+            batch, line, term, feature = single.shape
+            yield context, single.transpose(2, 3, 1, 0).reshape(term * feature, line, batch)
+
+    def exact_pvalues(self) -> Float[np.ndarray, " k"]:
+        """Whether a single draw stands where the target's conditional has next to nothing.
+
+        Signs cannot tell a few draws far out from a chance of signs. But P(2 min(u, 1 - u) <= t)
+        is t for every draw that comes from p, so the least over n draws, times n, is a p-value,
+        however the draws depend on each other.
+        """
+        tails = [
+            np.minimum(u, 1 - u)[frame.tested > 0].min(axis=0) * 2 * frame.tested.sum()
+            for frame, u in zip(self.frames, self.u, strict=True)
+        ]
+        return np.clip(np.concatenate(tails), np.finfo(float).eps, 1.0)  # as 1 - u is known
+
+    def outlying(self, frame: Frame, j: int, alpha: float) -> int:
+        """How many draws are outliers each for itself."""
+        u = self.u[self.frames.index(frame)][frame.tested > 0, j]
+        lines = sum(len(one.labels) for one in self.frames)
+        return int((np.minimum(u, 1 - u) * 2 * len(u) * lines <= alpha * EXACT_SHARE).sum())
 
     def partners(
         self, frame: Frame, j: int, context: str, verdict: Calibration, names: tuple[str, ...]
