@@ -115,7 +115,7 @@ def products(others: np.ndarray, seed: int = 0) -> transport.Sums:
     lines = transport.Lines(u, u, flat, flat, np.ones((n, d)))
     pairs, sketch = method_module._pairs(d, seed), method_module._sketch(d, seed)
     places = transport.context_slices(d, pairs, sketch)
-    out = transport.Sums.empty(n, d, places["interaction"].stop, len(pairs), "float64")
+    out = transport.Sums.zeros(n, d, places["interaction"].stop, len(pairs), "float64")
     own = np.arange(d)
     transport.batch_products(out, lines, u, others, np.ones((n, 1)), own, pairs, sketch)
     return out

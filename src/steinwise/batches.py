@@ -54,7 +54,7 @@ class Batches:
     def pairs(self) -> float:
         """The number of pairs of draws in allowed pairs of batches."""
         lengths = self.lengths.astype(float)
-        return float(lengths @ self.allowed @ lengths)
+        return float((lengths[:, None] * lengths)[self.allowed].sum())
 
     def runs(self, count: int) -> Iterator["Batches"]:
         """These batches, at most `count` at a time, in runs of one length as far as can be."""

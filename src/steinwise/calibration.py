@@ -15,6 +15,7 @@ from steinwise.batches import Batches
 from steinwise.memory import chunks
 from steinwise.random import stream
 from steinwise.statistics import BatchSums
+from steinwise.threads import one_blas_thread
 
 TERMS_AT_ONCE, SETTINGS_AT_ONCE = 1024, 4096  # whose bootstraps exist at the same time
 EXACT_SHARE = 0.01  # of the level, for evidence that needs no bootstrap
@@ -50,6 +51,7 @@ class Bootstrap:
         return self.statistic / unit, self.null / unit
 
 
+@one_blas_thread
 def bootstrap(sums: BatchSums, signs: Float[np.ndarray, "l batch"]) -> Bootstrap:
     """Bootstrap all settings and coordinates of some batch sums with the same signs."""
     values, terms = _one_sign_each(sums)
@@ -97,6 +99,7 @@ def _spread(values: Float[np.ndarray, "setting k m"]) -> Float[np.ndarray, "sett
     return np.sqrt(np.einsum("skm,skm->sk", values, values))
 
 
+@one_blas_thread
 def _largest_two_sided(
     sums: BatchSums, signs: Float[np.ndarray, "l batch"]
 ) -> tuple[Float[np.ndarray, "setting k"], Float[np.ndarray, "l k"]]:

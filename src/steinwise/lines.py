@@ -11,6 +11,7 @@ that do not depend on x_ij.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -43,7 +44,8 @@ _GAUSS = np.polynomial.legendre.leggauss(4)
 GAUSS_NODES, GAUSS_WEIGHTS = (_GAUSS[0] + 1) / 2, _GAUSS[1] / 2
 
 
-class Lines(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Lines:
     """Conditionals of the target along lines, each seen from its draw."""
 
     u: Float[np.ndarray, "n c"]  # F(x_ij)
@@ -51,6 +53,30 @@ class Lines(NamedTuple):
     quantiles: Float[np.ndarray, "n c k"]  # F^-1 at MIDPOINTS
     quantile_scores: Float[np.ndarray, "n c k"]
     spread: Float[np.ndarray, "n c"]  # a robust standard deviation of the conditional
+
+    def standardised(
+        self, at: Float[np.ndarray, "n c"], dtype: np.dtype
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """In units of the spread: steps from the quantiles to the draw, and scores at either."""
+        spread = self.spread[..., None]
+        steps = at[..., None] - self.quantiles  # in 64 bit: both may be far from 0
+        steps /= spread
+        here = (self.score[..., None] * spread).astype(dtype)
+        return steps.astype(dtype), here, (self.quantile_scores * spread).astype(dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class NormalLines(Lines):
+    """Conditionals that are normal: in units of the spread they are all the same."""
+
+    def standardised(
+        self,
+        at: Float[np.ndarray, "n c"],  # noqa: ARG002
+        dtype: np.dtype,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        z = -(self.score * self.spread)[..., None].astype(dtype)
+        standard = ndtri(MIDPOINTS).astype(dtype)
+        return z - standard, -z, -standard
 
 
 class Guide(NamedTuple):
@@ -168,7 +194,7 @@ def _normal_lines(at: np.ndarray, to_mean: np.ndarray, sd: np.ndarray) -> Lines:
     mean = (at + to_mean)[..., None]
     scores = np.broadcast_to(-standard / sd[:, None], (*at.shape, QUANTILES))
     spread = np.broadcast_to(sd, at.shape)
-    return Lines(ndtr(z), -z / sd, mean + sd[:, None] * standard, scores, spread)
+    return NormalLines(ndtr(z), -z / sd, mean + sd[:, None] * standard, scores, spread)
 
 
 @jax.jit

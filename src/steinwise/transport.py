@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from scipy.special import ndtri
 
 from steinwise.lines import MIDPOINTS, QUANTILES, Lines
+from steinwise.threads import one_blas_thread
 
 STEIN_TERMS, COSINE_TERMS, HERMITE_TERMS = 8, 6, 4
 FARTHEST = 5.0  # normal scores are clipped here
@@ -49,14 +50,15 @@ class Sums(NamedTuple):
     of_pairs: Float[np.ndarray, "batch c pair"]  # PLACE times single products
 
     @classmethod
-    def empty(cls, batch: int, c: int, features: int, pairs: int, dtype: str) -> "Sums":
-        return cls(np.empty((batch, c, TERMS, features), dtype), np.empty((batch, c, pairs), dtype))
+    def zeros(cls, batch: int, c: int, features: int, pairs: int, dtype: str) -> "Sums":
+        return cls(np.zeros((batch, c, TERMS, features), dtype), np.zeros((batch, c, pairs), dtype))
 
     def of(self, batches: slice) -> "Sums":
         """A view of some batches."""
         return Sums(self.of_contexts[batches], self.of_pairs[batches])
 
 
+@one_blas_thread
 def products(
     sums: Float[np.ndarray, "batch c term feature"], settings: Sequence[tuple[str, slice]]
 ) -> Float[np.ndarray, "setting c batch batch"]:
@@ -72,6 +74,7 @@ def products(
     return out
 
 
+@one_blas_thread
 def batch_products(
     out: Sums,
     lines: Lines,
@@ -82,7 +85,7 @@ def batch_products(
     pairs: Int[np.ndarray, "pair 2"],
     sketch: Float[np.ndarray, "2 d sketch"] | None,
 ) -> None:
-    """Write terms times features, summed over the draws of each batch.
+    """Add terms times features, summed over the draws of each batch.
 
     Features are the same for all lines but for the column that belongs to the line itself, which
     is taken out: after the sum where it is one feature, before it in a sketch of products.
@@ -96,15 +99,16 @@ def batch_products(
     single = np.concatenate([np.ones_like(z[..., :1]), z, z**2 - 1], axis=-1)
     kept = np.concatenate([np.ones_like(keep[:, :1]), keep, keep], axis=1)
     of_single, of_products = np.split(out.of_contexts, [single.shape[-1]], axis=-1)
-    np.multiply(_summed(terms, single), kept[:, None, :], out=of_single)
+    of_single += _summed(terms, single) * kept[:, None, :]
     both = z[..., pairs[:, 0]] * z[..., pairs[:, 1]]
     kept = keep[:, pairs[:, 0]] & keep[:, pairs[:, 1]]
-    np.multiply(_summed(terms[..., [PLACE]], both)[:, :, 0], kept, out=out.of_pairs)
+    of_pairs = out.of_pairs
+    of_pairs += _summed(terms[..., [PLACE]], both)[:, :, 0] * kept
     if sketch is None:
-        np.multiply(_summed(terms, both), kept[:, None, :], out=of_products)
+        of_products += _summed(terms, both) * kept[:, None, :]
     else:
         sketched = _sketched(z, own, sketch.astype(dtype))
-        of_products[:] = terms.transpose(0, 2, 3, 1) @ sketched.transpose(0, 2, 1, 3)
+        of_products += terms.transpose(0, 2, 3, 1) @ sketched.transpose(0, 2, 1, 3)
 
 
 def _summed(
@@ -124,22 +128,27 @@ def _sketched(
     """Random signs times all products of two different coordinates, without a line's own."""
     mine = z[..., own, None]
     one, other, both = signs[0], signs[1], signs[0] * signs[1]
-    first = (z @ one)[..., None, :] - mine * one[own]
-    second = (z @ other)[..., None, :] - mine * other[own]
-    return first * second - ((z**2 @ both)[..., None, :] - mine**2 * both[own])
+    products = (z @ one)[..., None, :] - mine * one[own]
+    products *= (z @ other)[..., None, :] - mine * other[own]
+    products -= (z**2 @ both)[..., None, :]
+    products += mine**2 * both[own]
+    return products
 
 
 def _terms(
     lines: Lines, at: Float[np.ndarray, "n c"], dtype: np.dtype
 ) -> Float[np.ndarray, "n c term"]:
     """Functions of a draw's place on its line, each of mean zero when the draw comes from p."""
-    spread = lines.spread[..., None]
-    step = ((at[..., None] - lines.quantiles) / spread).astype(dtype)
-    here = (lines.score[..., None] * spread).astype(dtype)
-    there = (lines.quantile_scores * spread).astype(dtype)
+    step, here, there = lines.standardised(at, dtype)
     with np.errstate(over="ignore", invalid="ignore"):  # the method looks for it
-        squared = step**2
-        stein = (here * there + (here - there) * step + (1 - squared)) * np.exp(squared * -0.5)
+        # (here there + (here - there) step + 1 - step^2) exp(-step^2 / 2), in place
+        stein = here - there
+        stein -= step
+        stein *= step
+        stein += here * there + 1
+        step *= step
+        step *= -0.5
+        stein *= np.exp(step, out=step)
     out = np.empty((*lines.u.shape, TERMS), dtype)
     np.matmul(stein, WAVES.astype(dtype), out=out[..., _STEIN])
     cosines = out[..., _STEIN_OTHER]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from steinwise import frames, misfit, transport
 from steinwise.batches import Batches, BatchPlan
@@ -33,7 +33,7 @@ from steinwise.statistics import AbstractStatistic, BatchSums
 from steinwise.target import AbstractTarget
 
 MOST_PAIRS = 500  # products of two other coordinates that are looked at one by one
-LINES_AT_ONCE = 2**13
+LINES_AT_ONCE, LINES_PER_BLOCK = 2**13, 64  # lines, each of a draw; lines that share their sums
 # With G batches a mean of size z, in standard errors, stands out as z / sqrt(1 + z^2 / G): few
 # draws, whose evidence is scarce and cheap, are cut finely.
 FEW_DRAWS, FINE_BATCHES, COARSE_BATCHES = 512, 128, 64
@@ -237,8 +237,8 @@ class TransportedStatistic(AbstractStatistic):
         places = transport.context_slices(self.x.shape[1], self.pairs, self.sketch)
         features = places["interaction"].stop, len(self.pairs)
         bytes_per_line = 4 * 8 * batches.count * (transport.TERMS * features[0] + features[1])
+        per_block = int(np.clip(self.work.memory // bytes_per_line, 1, LINES_PER_BLOCK))
         longest = int(batches.lengths.max())
-        per_block = max(1, min(self.work.memory // bytes_per_line, LINES_AT_ONCE // longest))
         blocks = [
             (frame, u, block)
             for frame, u in zip(self.frames, self.u, strict=True)
@@ -247,23 +247,27 @@ class TransportedStatistic(AbstractStatistic):
         for frame, u, block in self.work.bar(blocks, len(blocks), "lines"):
             lines = block.stop - block.start
             guide = make_guide(frame.at[:, block])
-            sums = transport.Sums.empty(batches.count, lines, *features, self.work.dtype)
+            sums = transport.Sums.zeros(batches.count, lines, *features, self.work.dtype)
             done = 0
             for run in batches.runs(max(1, LINES_AT_ONCE // (longest * lines))):
-                self._sum(sums.of(slice(done, done + run.count)), frame, u, block, run, guide)
+                index, weight = run.padded(np.arange(len(self.x)))
+                out = sums.of(slice(done, done + run.count))
+                for part in chunks(longest, max(1, LINES_AT_ONCE // (run.count * lines))):
+                    self._add(out, frame, u, block, index[:, part], weight[:, part], guide)
                 done += run.count
             yield from self._families(frame, block, sums, places, batches)
 
-    def _sum(
+    def _add(
         self,
         out: transport.Sums,
         frame: Frame,
         u: np.ndarray,
         block: slice,
-        run: Batches,
+        index: Int[np.ndarray, "batch longest"],
+        weight: Float[np.ndarray, "batch longest"],
         guide: Guide,
     ) -> None:
-        index, weight = run.padded(np.arange(len(self.x)))
+        """Add these draws to the sums of their batches."""
         rows = index.ravel()
         at = frame.at[rows, block]
         memory = self.work.memory
