@@ -29,7 +29,7 @@ def ksd(
     estimator: str = "u",
 ) -> Float[Array, ""]:
     """The squared kernelized Stein discrepancy as a U- or a V-statistic, quadratic in n."""
-    gram = _in_precision_of(x, kernel).stein_gram(x, x, score, score)
+    gram = in_precision_of(x, kernel).stein_gram(x, x, score, score)
     n = len(x)
     if estimator == "v":
         return jnp.mean(gram)
@@ -50,7 +50,7 @@ def kccsd_contributions(
     With variant "unit-ball" each entry is divided by the root of the stand-in's own
     sum_kl w_k w_l k_cc(y_k, y_l).
     """
-    kernels = one_per_coordinate(_in_precision_of(x, kernel), x.shape[1])
+    kernels = one_per_coordinate(in_precision_of(x, kernel), x.shape[1])
     one = functools.partial(_contribution, variant=variant)
     over_rows = jax.vmap(jax.vmap(one), in_axes=(None, 0, 0, 0, 0, 0))
     return over_rows(
@@ -75,10 +75,10 @@ def block_contributions(
     """The contributions of one block of coordinates, with a kernel on R^b."""
     one = functools.partial(_contribution, variant=variant)
     over_rows = jax.vmap(one, in_axes=(None, 0, 0, 0, 0, 0))
-    return over_rows(_in_precision_of(x, kernel), x, score, atoms, atom_scores, weights)
+    return over_rows(in_precision_of(x, kernel), x, score, atoms, atom_scores, weights)
 
 
-def _in_precision_of(x: Array, kernel: AbstractKernel) -> AbstractKernel:
+def in_precision_of(x: Array, kernel: AbstractKernel) -> AbstractKernel:
     """The kernel with parameters of the dtype of x: a float64 bandwidth must not widen float32."""
 
     def cast(leaf: Array) -> Array:
@@ -125,6 +125,6 @@ def witness(
         over_points = jax.vmap(over_atoms, in_axes=(None, 0, None, None))
         return over_points(kernel, points, atoms, scores) @ weights
 
-    kernels = one_per_coordinate(_in_precision_of(points, kernel), points.shape[1])
+    kernels = one_per_coordinate(in_precision_of(points, kernel), points.shape[1])
     over_rows = jax.vmap(jax.vmap(line), in_axes=(None, 0, 0, 0, 0))
     return over_rows(kernels, points, atoms, atom_scores, weights)

@@ -201,7 +201,8 @@ def _tile_sums(function, parameters, left, right, weight_left, weight_right) -> 
     flat_left = tuple(array.reshape(-1, *array.shape[2:]) for array in left)
     flat_right = tuple(array.reshape(-1, *array.shape[2:]) for array in right)
     tile = function(parameters, flat_left, flat_right).reshape(shape)
-    return jnp.einsum("al,albm,bm->ab", weight_left, tile, weight_right)
+    one, other = (weight.astype(tile.dtype) for weight in (weight_left, weight_right))
+    return jnp.einsum("al,albm,bm->ab", one, tile, other)
 
 
 @partial(jax.jit, static_argnums=0)

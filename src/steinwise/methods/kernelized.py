@@ -5,6 +5,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Array
 
+from steinwise.functional import in_precision_of
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.methods.abstract import AbstractMethod, Work
 from steinwise.samples import Samples
@@ -42,9 +43,11 @@ class KSD(AbstractMethod):
         # a degenerate pair statistic averages functions of the draws and their scores
         squares = (x - x.mean(axis=0)) ** 2
         monitored = np.concatenate([x, scores, squares], axis=1)
-        return Gram(stein_tile, kernel, (x, scores), monitored, work.memory)
+        rows = x.astype(work.dtype), scores.astype(work.dtype)
+        return Gram(stein_tile, kernel, rows, monitored, work.memory)
 
 
 def stein_tile(kernel: AbstractKernel, rows: tuple, others: tuple) -> Array:
     (x, score_x), (y, score_y) = rows, others
+    kernel = in_precision_of(x, kernel)
     return kernel.stein_gram(x, y, score_x, score_y)
