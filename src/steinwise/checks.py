@@ -8,7 +8,6 @@ import numpy as np
 
 import steinwise
 from steinwise.batches import BatchPlan, plan_batches
-from steinwise.calibration import calibrate
 from steinwise.errors import InputError, SteinwiseWarning
 from steinwise.memory import budget_bytes
 from steinwise.methods import BY_NAME, AbstractMethod, Work
@@ -95,12 +94,14 @@ def check(
     density = as_target(target)
     evaluated_in = density.prepare(samples.dim)
 
-    statistic = chosen.statistic(samples, density, Work(seed, budget, dtype, progress))
+    work = Work(seed, budget, dtype, progress)
+    given = samples.n
+    chosen, samples = chosen.prepare(samples, density, work)
+    statistic = chosen.statistic(samples, density, work)
     plan = plan_batches(
         samples, statistic.averaged, most=statistic.most_batches, batch_length=batch_length
     )
-    verdict = calibrate(statistic.batch_sums(plan.batches), plan.batches, n_bootstrap, seed)
-    verdict = verdict.joined_with(statistic.exact_pvalues())
+    verdict = chosen.calibrate(statistic, plan.batches, n_bootstrap, seed)
     findings = chosen.findings(samples, statistic, plan, verdict, alpha)
     notes = plan.notes + findings.notes
     for note in notes:
@@ -112,7 +113,7 @@ def check(
         method=chosen.name,
         description=chosen.describe(),
         findings=findings,
-        draws=_summary(samples, plan),
+        draws=_summary(samples, plan, given - samples.n),
         n_bootstrap=n_bootstrap,
         seed=seed,
         dtype=evaluated_in,
@@ -156,7 +157,7 @@ def _check_options(alpha: Any, n_bootstrap: Any, seed: Any, batch_length: Any, d
     seed_words(seed)
 
 
-def _summary(samples: Samples, plan: BatchPlan) -> DrawsSummary:
+def _summary(samples: Samples, plan: BatchPlan, held_out: int) -> DrawsSummary:
     return DrawsSummary(
         n_chains=samples.n_chains,
         n_draws=samples.n_draws,
@@ -167,4 +168,5 @@ def _summary(samples: Samples, plan: BatchPlan) -> DrawsSummary:
         autocorrelation_time=plan.autocorrelation_time,
         effective_draws=plan.effective_draws,
         rhat=plan.rhat,
+        held_out=held_out,
     )

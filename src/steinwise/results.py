@@ -70,6 +70,7 @@ class DrawsSummary:
     autocorrelation_time: float
     effective_draws: float
     rhat: float | None
+    held_out: int = 0  # draws that the method learnt from, before the tested ones in every chain
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,6 +216,8 @@ def _report(result: CheckResult) -> list[str]:
             f"{draws.n_chains} chain{s} x {draws.n_draws} draws, worth about "
             f"{draws.effective_draws:.0f} independent ones"
         )
+    if draws.held_out:
+        shape += f" ({draws.held_out} more to learn from)"
     batches = f"{draws.n_batches} of {draws.batch_length} draw{'s' * (draws.batch_length > 1)}"
     if not draws.independent:
         assert draws.rhat is not None

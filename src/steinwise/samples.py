@@ -89,6 +89,17 @@ class Samples:
         """All draws, one chain after the other."""
         return self.values.reshape(-1, self.dim)
 
+    def split(self, *fractions: float) -> tuple["Samples", ...]:
+        """Consecutive parts of every chain with these shares of its draws; the last takes the rest.
+
+        >>> import numpy as np, steinwise as sw
+        >>> draws = np.random.default_rng(0).normal(size=(2, 10, 1))
+        >>> [part.n_draws for part in sw.Samples.of(draws).split(0.2, 0.1, 0.7)]
+        [2, 1, 7]
+        """
+        ends = np.round(np.cumsum(fractions)[:-1] * self.n_draws).astype(int)
+        return tuple(replace(self, values=part) for part in np.split(self.values, ends, axis=1))
+
     def __repr__(self) -> str:
         draws = f"{self.n} independent draws"
         if not self.independent:

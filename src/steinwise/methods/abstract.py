@@ -7,8 +7,8 @@ from typing import ClassVar, TypeVar
 
 import equinox as eqx
 
-from steinwise.batches import BatchPlan
-from steinwise.calibration import Calibration
+from steinwise.batches import BatchPlan, Batches
+from steinwise.calibration import Calibration, calibrate
 from steinwise.results import NO_MISFIT, CoordinateResult, Findings
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic
@@ -70,6 +70,22 @@ class AbstractMethod(eqx.Module):
             )
         )
 
+    def prepare(
+        self,
+        samples: Samples,
+        target: AbstractTarget,  # noqa: ARG002
+        work: Work,  # noqa: ARG002
+    ) -> "tuple[AbstractMethod, Samples]":
+        """The method with all that it learns from a part of the draws, and the draws to test."""
+        return self, samples
+
     @abc.abstractmethod
     def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> AbstractStatistic:
         """What is averaged."""
+
+    def calibrate(
+        self, statistic: AbstractStatistic, batches: Batches, n_bootstrap: int, seed: object
+    ) -> Calibration:
+        """The verdict: by signs per batch, unless the method has a null of its own."""
+        verdict = calibrate(statistic.batch_sums(batches), batches, n_bootstrap, seed)
+        return verdict.joined_with(statistic.exact_pvalues())
