@@ -7,7 +7,7 @@ from typing import ClassVar, TypeVar
 
 import equinox as eqx
 
-from steinwise.batches import BatchPlan, Batches
+from steinwise.batches import Batches, BatchPlan
 from steinwise.calibration import Calibration, calibrate
 from steinwise.results import NO_MISFIT, CoordinateResult, Findings
 from steinwise.samples import Samples
