@@ -174,7 +174,7 @@ def _marginal_tile(widths: np.ndarray, rows: tuple, others: tuple) -> jax.Array:
 
     (x, score_x), (y, score_y) = rows, others
     columns = x.T, y.T, score_x.T, score_y.T, jnp.asarray(widths)
-    return jax.lax.scan(add, jnp.zeros((len(x), len(y)), x.dtype), columns)[0]
+    return jax.lax.scan(add, jnp.zeros((len(x), len(y)), x.dtype), columns)[0][None]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ bootstrap is sum_g eps_g S_g or sum_gh eps_g eps_h U_gh over the allowed pairs. 
 all settings and coordinates, so that a maximum over them is calibrated jointly.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from steinwise.statistics import BatchSums
 from steinwise.threads import one_blas_thread
 
 TERMS_AT_ONCE, SETTINGS_AT_ONCE = 1024, 4096  # whose bootstraps exist at the same time
+FEW_ROWS = 16  # statistics whose quadratic forms are cheaper one by one
 EXACT_SHARE = 0.01  # of the level, for evidence that needs no bootstrap
 
 
@@ -25,6 +26,12 @@ def rademacher(seed: object, n_bootstrap: int, count: int) -> Float[np.ndarray, 
     """Signs, one row per bootstrap."""
     bits = stream(seed, "signs").integers(0, 2, size=(n_bootstrap, count), dtype=np.int8)
     return 2.0 * bits - 1.0
+
+
+def multinomial(seed: object, n_bootstrap: int, count: int) -> Float[np.ndarray, "l batch"]:
+    """How often each batch is drawn when as many are drawn with replacement, less 1."""
+    even = np.full(count, 1 / count)
+    return stream(seed, "counts").multinomial(count, even, size=n_bootstrap) - 1.0
 
 
 def share_at_or_above(statistic: np.ndarray, null: np.ndarray) -> np.ndarray:
@@ -54,15 +61,26 @@ class Bootstrap:
 @one_blas_thread
 def bootstrap(sums: BatchSums, signs: Float[np.ndarray, "l batch"]) -> Bootstrap:
     """Bootstrap all settings and coordinates of some batch sums with the same signs."""
+    signs = _with_observed(signs, sums.values.dtype)
+    settings, k = sums.values.shape[:2]
     values, terms = _one_sign_each(sums)
-    rows = values.reshape(-1, values.shape[-1])
-    signs = _with_observed(signs, rows.dtype)
-    forms = np.zeros((len(rows), signs.shape[1]), rows.dtype)
-    g, h = _pairs(sums.batches)
-    for part in chunks(rows.shape[1], TERMS_AT_ONCE):
-        weights = signs[g[part]] * signs[h[part]] if sums.paired else signs[part]
-        forms += rows[:, part] @ weights
-    forms = forms.T.reshape(-1, *values.shape[:2]) / terms
+    rows = values.reshape(settings * k, -1)
+    if not sums.paired:
+        forms = rows @ signs
+    elif len(rows) <= FEW_ROWS:
+        matrices = np.where(sums.batches.allowed, sums.values, 0.0)
+        forms = np.stack(
+            [
+                ((matrix @ signs) * signs).sum(axis=0)
+                for matrix in matrices.reshape(-1, *matrices.shape[2:])
+            ]
+        )
+    else:  # one product with the signs of all pairs, which many rows share
+        forms = np.zeros((len(rows), signs.shape[1]), rows.dtype)
+        g, h = _pairs(sums.batches)
+        for part in chunks(rows.shape[1], TERMS_AT_ONCE):
+            forms += rows[:, part] @ (signs[g[part]] * signs[h[part]])
+    forms = forms.T.reshape(-1, settings, k) / terms
     return Bootstrap(forms[0], _spread(values) / terms, forms[1:])
 
 
@@ -198,10 +216,14 @@ class _Family:
 
 
 def calibrate(
-    blocks: Iterable[BatchSums], batches: Batches, n_bootstrap: int, seed: object
+    blocks: Iterable[BatchSums],
+    batches: Batches,
+    n_bootstrap: int,
+    seed: object,
+    weights: Callable[[object, int, int], Float[np.ndarray, "l batch"]] = rademacher,
 ) -> Calibration:
     """p-values of all coordinates together, largest over settings, and of every coordinate."""
-    signs = rademacher(seed, n_bootstrap, batches.count)
+    signs = weights(seed, n_bootstrap, batches.count)
     families: dict[str, _Family] = {}
     for block in blocks:
         families.setdefault(block.family, _Family(block)).add(block, signs)

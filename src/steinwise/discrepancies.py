@@ -122,7 +122,7 @@ def ksd(
         raise InputError(f"estimator is {estimator!r}: expected 'u' or 'v'.")
     method = KSD() if kernel is None else KSD(kernel)
     samples, density, work = _enter(draws, target, seed, names, independent, memory, None)
-    statistic = method.statistic(samples, density, work)
+    statistic = method.gram(samples, density.score(samples.rows, memory=work.memory), work)
     error, sums = _standard_error(samples, statistic)
     n, everything = samples.n, float(sums.values.sum())
     if estimator == "v":

@@ -190,13 +190,15 @@ class AbstractRadial(_Scaled):
             squared / scale[0] ** 2 if common else _squared_distances(x / scale, y / scale)
         )
         own_x = -_sums(bx * x) - jnp.sum(scale**-2)
-        along = _product([x, bx, own_x, 1.0], [by, y, 1.0, -_sums(by * y)])  # <x - y, by - bx>
+        along = product_of_columns(
+            [x, bx, own_x, 1.0], [by, y, 1.0, -_sums(by * y)]
+        )  # <x - y, by - bx>
         k, k1, k2 = self.profile_derivatives(squared)
         return k * (score_x @ score_y.T) + 2 * k1 * along - 4 * k2 * twice_scaled
 
 
 def _squared_distances(x: Array, y: Array) -> Array:
-    squared = _product([-2 * x, _sums(x**2), 1.0], [y, 1.0, _sums(y**2)])
+    squared = product_of_columns([-2 * x, _sums(x**2), 1.0], [y, 1.0, _sums(y**2)])
     return jnp.maximum(squared, 0.0)
 
 
@@ -204,7 +206,7 @@ def _sums(rows: Array) -> Array:
     return jnp.sum(rows, axis=1, keepdims=True)
 
 
-def _product(left: list, right: list) -> Array:
+def product_of_columns(left: list, right: list) -> Array:
     """A matrix product of columns side by side; 1.0 is a column of ones."""
 
     def beside(parts: list) -> Array:

@@ -139,9 +139,10 @@ def add_rows(total: np.ndarray, rows: np.ndarray, start: int, batches: Batches) 
 class Gram(AbstractStatistic):
     """The mean over pairs i != l of a symmetric function of two draws, in tiles.
 
-    `function(parameters, rows, other_rows)` gives the tile; `rows` is a tuple of arrays with one
-    row per draw (the draws, their scores). It is compiled once per shape, so it must be a function
-    that stays the same between calls; what varies goes into `parameters`.
+    `function(parameters, rows, other_rows)` gives the tile (setting, row, other row); `rows` is a
+    tuple of arrays with one row per draw (the draws, their scores). It is compiled once per shape,
+    so it must be a function that stays the same between calls; what varies goes into `parameters`.
+    Every setting is a family of its own if they have names.
     """
 
     function: Callable[[Any, tuple, tuple], Array]
@@ -149,18 +150,21 @@ class Gram(AbstractStatistic):
     rows: tuple[np.ndarray, ...]
     monitored: Float[np.ndarray, "n q"]
     memory: int
+    names: tuple[str, ...] = ("",)
+    batches_at_most: int = 250
 
     @property
     def most_batches(self) -> int:
-        return 250
+        return self.batches_at_most
 
     def averaged(self) -> np.ndarray:
         return self.monitored
 
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
-        yield BatchSums(self._tiles(batches)[None, None], batches)
+        for name, sums in zip(self.names, self._tiles(batches), strict=True):
+            yield BatchSums(sums[None, None], batches, name)
 
-    def diagonal(self) -> Float[np.ndarray, " n"]:
+    def diagonal(self) -> Float[np.ndarray, "setting n"]:
         """The function of every draw with itself."""
         with jax.enable_x64(True):
             return np.asarray(_diagonal(self.function, self.parameters, self.rows))
@@ -176,7 +180,7 @@ class Gram(AbstractStatistic):
         fill = [np.broadcast_to(a[:1], (missing, *a.shape[1:])) for a in arrays]
         arrays = tuple(np.concatenate(pair) for pair in zip(arrays, fill, strict=True))
         weight = np.concatenate([weight, np.zeros((missing, longest))])
-        out = np.zeros((len(weight), len(weight)))
+        out = np.zeros((len(self.names), len(weight), len(weight)))
         parts = list(chunks(len(weight), per_tile))
         with jax.enable_x64(True):
             for a, one in enumerate(parts):
@@ -189,9 +193,9 @@ class Gram(AbstractStatistic):
                         weight[one],
                         weight[other],
                     )
-                    out[one, other] = tile
-                    out[other, one] = out[one, other].T
-        return out[: batches.count, : batches.count]
+                    out[:, one, other] = tile
+                    out[:, other, one] = np.swapaxes(out[:, one, other], 1, 2)
+        return out[:, : batches.count, : batches.count]
 
 
 @partial(jax.jit, static_argnums=0)
@@ -200,15 +204,19 @@ def _tile_sums(function, parameters, left, right, weight_left, weight_right) -> 
     shape = (*weight_left.shape, *weight_right.shape)
     flat_left = tuple(array.reshape(-1, *array.shape[2:]) for array in left)
     flat_right = tuple(array.reshape(-1, *array.shape[2:]) for array in right)
-    tile = function(parameters, flat_left, flat_right).reshape(shape)
-    one, other = (weight.astype(tile.dtype) for weight in (weight_left, weight_right))
-    return jnp.einsum("al,albm,bm->ab", one, tile, other)
+    tiles = function(parameters, flat_left, flat_right)
+    one, other = (weight.astype(tiles.dtype) for weight in (weight_left, weight_right))
+
+    def summed(tile: Array) -> Array:
+        return jnp.einsum("al,albm,bm->ab", one, tile.reshape(shape), other)
+
+    return jnp.stack([summed(tile) for tile in tiles])
 
 
 @partial(jax.jit, static_argnums=0)
 def _diagonal(function, parameters, rows) -> Array:
     def one(row: tuple) -> Array:
         alone = tuple(array[None] for array in row)
-        return function(parameters, alone, alone)[0, 0]
+        return function(parameters, alone, alone)[:, 0, 0]
 
-    return jax.lax.map(one, rows, batch_size=1024)
+    return jax.lax.map(one, rows, batch_size=1024).T

@@ -1,16 +1,24 @@
 """KSD: the kernelized Stein discrepancy, a Gram matrix over pairs of draws."""
 
-from typing import ClassVar
+from dataclasses import replace
+from typing import ClassVar, Literal, get_args
 
+import jax
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
+from steinwise.batches import Batches
+from steinwise.calibration import Calibration, calibrate, multinomial, rademacher
+from steinwise.errors import InputError
 from steinwise.functional import in_precision_of
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.methods.abstract import AbstractMethod, Work
 from steinwise.samples import Samples
-from steinwise.statistics import Gram
+from steinwise.statistics import AbstractStatistic, Gram, Mean
 from steinwise.target import AbstractTarget
+
+Bootstraps = Literal["batches", "draws", "multinomial"]
+MOST_DRAWS = 5000  # whose signs can be drawn one by one: the Gram matrix is held whole
 
 
 class KSD(AbstractMethod):
@@ -24,30 +32,109 @@ class KSD(AbstractMethod):
     ----------
     kernel
         A kernel on R^d; RBF with the median heuristic by default.
+    bootstrap
+        "batches" (the default): a sign per batch of draws, right for chains too. As published,
+        both for at most 5000 independent draws: "draws", a sign per draw, and "multinomial", counts
+        of draws with replacement, less 1.
+    linear
+        The linear-time estimator: the mean over as many pairs as there are draws in half of each
+        chain, a draw of the first half with one of the second. Cheap, and far less powerful.
+
+    Examples
+    --------
+    >>> import numpy as np, steinwise as sw
+    >>> draws = np.random.default_rng(0).normal(0.3, 1.0, size=(300, 2))
+    >>> sw.check(draws, sw.Gaussian([0, 0], np.eye(2)), method=sw.methods.KSD()).rejected
+    True
     """
 
     kernel: AbstractKernel = RBF("median")
+    bootstrap: Bootstraps = "batches"
+    linear: bool = False
 
     name: ClassVar[str] = "ksd"
 
+    def __check_init__(self) -> None:
+        if self.bootstrap not in get_args(Bootstraps):
+            raise InputError(f"bootstrap is {self.bootstrap!r}: expected {get_args(Bootstraps)}.")
+        if self.linear and self.bootstrap != "batches":
+            raise InputError("the linear-time KSD is a mean: it takes bootstrap='batches' only.")
+
     def describe(self) -> str:
-        return f"KSD ({type(self.kernel).__name__} kernel)"
+        details = [f"{type(self.kernel).__name__} kernel"]
+        if self.linear:
+            details.append("linear time")
+        if self.bootstrap != "batches":
+            details.append("a sign per draw" if self.bootstrap == "draws" else "multinomial")
+        return f"KSD ({', '.join(details)})"
 
     def labels(self, samples: Samples) -> tuple[str, ...]:  # noqa: ARG002
         return ()
 
-    def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> Gram:
+    def prepare(
+        self,
+        samples: Samples,
+        target: AbstractTarget,  # noqa: ARG002
+        work: Work,  # noqa: ARG002
+    ) -> tuple[AbstractMethod, Samples]:
+        if self.bootstrap == "batches":
+            return self, samples
+        if samples.n > MOST_DRAWS:
+            raise InputError(
+                f"bootstrap={self.bootstrap!r} holds a matrix of all pairs of draws: at most "
+                f"{MOST_DRAWS}, not {samples.n}. The default, 'batches', has no such limit."
+            )
+        return self, replace(samples, independent=True)  # as published, whatever they are
+
+    def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> AbstractStatistic:
+        scores = target.score(samples.rows, memory=work.memory)
+        if self.linear:
+            return self._linear(samples, scores, work)
+        return self.gram(samples, scores, work)
+
+    def gram(self, samples: Samples, scores: Float[np.ndarray, "n d"], work: Work) -> Gram:
+        """All pairs of draws."""
         x = samples.rows
-        scores = target.score(x, memory=work.memory)
-        kernel = self.kernel.resolve(x, work.seed, per_coordinate=False)
-        # a degenerate pair statistic averages functions of the draws and their scores
-        squares = (x - x.mean(axis=0)) ** 2
-        monitored = np.concatenate([x, scores, squares], axis=1)
-        rows = x.astype(work.dtype), scores.astype(work.dtype)
-        return Gram(stein_tile, kernel, rows, monitored, work.memory)
+        return Gram(
+            stein_tile,
+            self.kernel.resolve(x, work.seed, per_coordinate=False),
+            (x.astype(work.dtype), scores.astype(work.dtype)),
+            monitored(x, scores),
+            work.memory,
+            batches_at_most=250 if self.bootstrap == "batches" else samples.n,
+        )
+
+    def _linear(self, samples: Samples, scores: np.ndarray, work: Work) -> Mean:
+        """The contribution of a pair stands at its first draw, twice; the second has none."""
+        kernel = self.kernel.resolve(samples.rows, work.seed, per_coordinate=False)
+        chains, draws, d = samples.values.shape
+        half = draws // 2
+        halves = slice(0, half), slice(draws - half, draws)
+        both = samples.values, scores.reshape(samples.values.shape)
+        pairs = [array[:, part].reshape(-1, d) for array in both for part in halves]
+        with jax.enable_x64(True):
+            values = np.asarray(_pairwise(kernel, *pairs))
+        contributions = np.zeros((chains, draws, 1))
+        contributions[:, :half, 0] = values.reshape(chains, half) * draws / half
+        return Mean(contributions.reshape(-1, 1))
+
+    def calibrate(
+        self, statistic: AbstractStatistic, batches: Batches, n_bootstrap: int, seed: object
+    ) -> Calibration:
+        signs = multinomial if self.bootstrap == "multinomial" else rademacher
+        return calibrate(statistic.batch_sums(batches), batches, n_bootstrap, seed, signs)
+
+
+def monitored(x: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]) -> np.ndarray:
+    """What decides the batch length: a degenerate pair statistic averages functions of these."""
+    return np.concatenate([x, scores, (x - x.mean(axis=0)) ** 2], axis=1)
 
 
 def stein_tile(kernel: AbstractKernel, rows: tuple, others: tuple) -> Array:
     (x, score_x), (y, score_y) = rows, others
-    kernel = in_precision_of(x, kernel)
-    return kernel.stein_gram(x, y, score_x, score_y)
+    return in_precision_of(x, kernel).stein_gram(x, y, score_x, score_y)[None]
+
+
+@jax.jit
+def _pairwise(kernel: AbstractKernel, x: Array, y: Array, score_x: Array, score_y: Array) -> Array:
+    return jax.vmap(kernel.stein)(x, y, score_x, score_y)
