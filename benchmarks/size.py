@@ -2,14 +2,15 @@
 
 Run with ``python -m benchmarks.size [NAME ...]``. A rate must lie inside the exact 99.9 % binomial
 interval around the level. Results go to ``benchmarks/results/size.json`` case by case; a case that
-is already there with as many repetitions is not run again, unless ``--again`` says so.
+is already there with as many repetitions is not run again, unless ``--again`` says so; one that was
+interrupted goes on where it was, from ``results/scratch``.
 """
 
 import json
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
@@ -86,29 +87,55 @@ def summarise(case: Any, outcomes: Sequence[dict[str, dict[str, float]]]) -> dic
 
 
 def run_case(
-    name: str, case: Any, repeat: Callable[[str, int], Any], repetitions: int, jobs: int
+    name: str,
+    case: Any,
+    repeat: Callable[[str, int], Any],
+    repetitions: int,
+    jobs: int,
+    scratch: Path,
 ) -> dict[str, Any]:
-    """All repetitions of a case, in processes that start afresh (JAX must not be forked)."""
+    """All repetitions of a case, in processes that start afresh (JAX must not be forked).
+
+    Each is added to the scratch file when it is done, and is not run again after an interruption.
+    """
     from tqdm import tqdm
 
     import steinwise as sw
 
     began = time.perf_counter()
-    if jobs == 1:
-        outcomes = [repeat(name, r) for r in tqdm(range(repetitions), desc=name)]
-    else:
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-            tasks = [pool.submit(repeat, name, r) for r in range(repetitions)]
-            done = tqdm(as_completed(tasks), total=repetitions, desc=name, mininterval=5)
-            outcomes = [task.result() for task in done]
-    return {
+    lines = scratch.read_text().splitlines() if scratch.exists() else []
+    outcomes: dict[int, Any] = {}
+    for line in lines:
+        outcomes |= {int(r): outcome for r, outcome in json.loads(line).items()}
+    missing = [r for r in range(repetitions) if r not in outcomes]
+    scratch.parent.mkdir(exist_ok=True)
+    with scratch.open("a") as file:
+        bar = tqdm(total=repetitions, initial=len(outcomes), desc=name, mininterval=5)
+        for r, outcome in _repeated(name, repeat, missing, jobs):
+            outcomes[r] = outcome
+            print(json.dumps({r: outcome}), file=file, flush=True)
+            bar.update()
+    found = {
         "repetitions": repetitions,
         "seeds": f"[crc32({name!r}), r] for r in range({repetitions})",
-        "rows": summarise(case, outcomes),
+        "rows": summarise(case, [outcomes[r] for r in range(repetitions)]),
         "seconds": round(time.perf_counter() - began),
         "version": sw.__version__,
     }
+    scratch.unlink()
+    return found
+
+
+def _repeated(
+    name: str, repeat: Callable[[str, int], Any], missing: Sequence[int], jobs: int
+) -> Iterator[tuple[int, Any]]:
+    if jobs == 1:
+        yield from ((r, repeat(name, r)) for r in missing)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+        tasks = {pool.submit(repeat, name, r): r for r in missing}
+        yield from ((tasks[task], task.result()) for task in as_completed(tasks))
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -139,7 +166,10 @@ def run_cases(
     chosen, repetitions = list(names or cases), options["repetitions"]
     for name in chosen:
         if options["again"] or read(path).get(name, {}).get("repetitions") != repetitions:
-            found = run_case(name, cases[name], repeat, repetitions, options["jobs"])
+            scratch = path.parent / "scratch" / f"{path.stem} {name}.jsonl"
+            if options["again"]:
+                scratch.unlink(missing_ok=True)
+            found = run_case(name, cases[name], repeat, repetitions, options["jobs"], scratch)
             write(path, name, found)
             click.echo(print_table([name], read(path)))
     results = read(path)
