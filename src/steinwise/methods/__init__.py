@@ -3,11 +3,25 @@
 from steinwise.methods.abstract import AbstractMethod, Work
 from steinwise.methods.aggregated import KSDAgg
 from steinwise.methods.complete_conditional import KCCSD
+from steinwise.methods.finite_set import FSSD
 from steinwise.methods.kernelized import KSD
+from steinwise.methods.random_feature import RFSD
+from steinwise.methods.sliced import SlicedKSD
 from steinwise.methods.transported import Transported
 
 BY_NAME: dict[str, type[AbstractMethod]] = {
-    method.name: method for method in (KSD, KSDAgg, Transported)
+    method.name: method for method in (FSSD, KSD, KSDAgg, RFSD, SlicedKSD, Transported)
 }
 
-__all__ = ["BY_NAME", "KCCSD", "KSD", "AbstractMethod", "KSDAgg", "Transported", "Work"]
+__all__ = [
+    "BY_NAME",
+    "FSSD",
+    "KCCSD",
+    "KSD",
+    "RFSD",
+    "AbstractMethod",
+    "KSDAgg",
+    "SlicedKSD",
+    "Transported",
+    "Work",
+]
