@@ -3,15 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 import steinwise as sw
-from steinwise.kernels import median_distance
 from steinwise.methods import AbstractMethod, Work
 from steinwise.samples import Samples
-from steinwise.statistics import FeatureProduct, Gram, Mean
+from steinwise.statistics import FeatureProduct, Mean
 from steinwise.target import AbstractTarget
 
 CURVATURE = 0.5
@@ -140,41 +138,6 @@ class SteinFeatures(AbstractMethod):
             return tau, tau
 
         return FeatureProduct(samples.n, features, self.rows_per_chunk)
-
-
-class MarginalKSDs(AbstractMethod):
-    """The sum over coordinates of univariate KSDs, with the joint score's coordinate.
-
-    It looks at marginals only: what it sees says nothing of a method for many dimensions.
-    """
-
-    name: ClassVar[str] = "marginal-ksds"
-
-    def describe(self) -> str:
-        return "sum of univariate KSDs"
-
-    def labels(self, samples: Samples) -> tuple[str, ...]:  # noqa: ARG002
-        return ()
-
-    def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> Gram:
-        x = samples.rows
-        scores = target.score(x, memory=work.memory)
-        widths = median_distance(x, work.seed, per_coordinate=True)
-        monitored = np.concatenate([x, scores], axis=1)
-        return Gram(_marginal_tile, widths, (x, scores), monitored, work.memory)
-
-
-def _marginal_tile(widths: np.ndarray, rows: tuple, others: tuple) -> jax.Array:
-    def add(total, column):
-        x, y, score_x, score_y, width = column
-        step = (x[:, None] - y[None, :]) / width
-        here, there = score_x[:, None] * width, score_y[None, :] * width
-        stein = here * there + (here - there) * step + 1 - step**2
-        return total + stein * jnp.exp(-(step**2) / 2) / width**2, None
-
-    (x, score_x), (y, score_y) = rows, others
-    columns = x.T, y.T, score_x.T, score_y.T, jnp.asarray(widths)
-    return jax.lax.scan(add, jnp.zeros((len(x), len(y)), x.dtype), columns)[0][None]
 
 
 @dataclass(frozen=True)

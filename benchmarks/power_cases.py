@@ -18,7 +18,7 @@ METHODS: dict[str, str | AbstractMethod] = {
     DEFAULT: "transported",
     "KSD, RBF": sw.methods.KSD(),
     "KSD, IMQ": sw.methods.KSD(sw.kernels.IMQ()),
-    "univariate KSDs": examples.MarginalKSDs(),
+    "univariate KSDs": sw.methods.SlicedKSD(),
 }
 SIZES = (50, 200, 1000)
 

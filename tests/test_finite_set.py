@@ -12,18 +12,10 @@ import steinwise as sw
 from benchmarks.examples import correlated, standard
 from benchmarks.size import interval, lower_bound
 from steinwise.batches import Batches, _cut
+from steinwise.functional import fssd, fssd_features, fssd_power, fssd_variance
 from steinwise.kernels import IMQ, RBF, AbstractKernel, AbstractRadial, Matern52
 from steinwise.methods import Work
-from steinwise.methods.finite_set import (
-    FSSD,
-    draws_of_fitted_gaussian,
-    fssd,
-    h1_variance,
-    limit_law,
-    most_powerful,
-    power_criterion,
-    stein_features,
-)
+from steinwise.methods.finite_set import FSSD, draws_of_fitted_gaussian, limit_law, most_powerful
 from steinwise.samples import Samples
 from steinwise.statistics import FeatureProduct
 
@@ -40,7 +32,7 @@ def in_64_bit(function: Callable, features: np.ndarray, *rest: float) -> np.ndar
 def features_of(kernel: AbstractKernel, x: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Features of a standard normal target."""
     with jax.enable_x64(True):
-        return np.asarray(jax.jit(stein_features)(kernel, x, -x, v))
+        return np.asarray(jax.jit(fssd_features)(kernel, x, -x, v))
 
 
 def singles(n: int) -> Batches:
@@ -59,8 +51,8 @@ def test_reference_figures() -> None:
     """Catches any other scale, sign, width or centring than the paper's (independent code)."""
     tau = features_of(RBF(MEDIAN), LAPLACE, LOCATIONS)
     assert 200 * in_64_bit(fssd, tau) == pytest.approx(0.15817136241899915, rel=1e-9)
-    assert in_64_bit(h1_variance, tau) == pytest.approx(0.0007901869713852684, rel=1e-9)
-    assert in_64_bit(power_criterion, tau) == pytest.approx(0.007613482866256089, rel=1e-9)
+    assert in_64_bit(fssd_variance, tau) == pytest.approx(0.0007901869713852684, rel=1e-9)
+    assert in_64_bit(fssd_power, tau) == pytest.approx(0.007613482866256089, rel=1e-9)
 
 
 def test_reference_figures_through_the_method() -> None:
@@ -86,7 +78,7 @@ def test_features_are_the_steins_operator_on_the_kernel(kernel: AbstractKernel) 
     x, score, v = rng.normal(size=(7, 3)), rng.normal(size=(7, 3)), rng.normal(size=(4, 3))
     step = 1e-5
     with jax.enable_x64(True):
-        found = stein_features(kernel, *map(jnp.asarray, (x, score, v)))
+        found = fssd_features(kernel, *map(jnp.asarray, (x, score, v)))
         value = np.asarray(kernel(x, v))
         slopes = [(kernel(x + e, v) - kernel(x - e, v)) / (2 * step) for e in step * np.eye(3)]
     expected = score[:, :, None] * value[:, None, :] + np.stack(slopes, axis=1)
@@ -99,18 +91,18 @@ def test_criterion_against_loops() -> None:
     rows = tau.reshape(9, 6)
     pairs = [rows[i] @ rows[k] for i in range(9) for k in range(9) if i != k]
     assert in_64_bit(fssd, tau) == pytest.approx(np.mean(pairs))
-    assert in_64_bit(h1_variance, tau) == pytest.approx(4 * np.var(rows @ rows.mean(axis=0)))
+    assert in_64_bit(fssd_variance, tau) == pytest.approx(4 * np.var(rows @ rows.mean(axis=0)))
     expected = np.mean(pairs) / np.sqrt(4 * np.var(rows @ rows.mean(axis=0)) + 0.3)
-    assert in_64_bit(power_criterion, tau, 0.3) == pytest.approx(expected)
+    assert in_64_bit(fssd_power, tau, 0.3) == pytest.approx(expected)
 
 
 def test_pure_functions_keep_the_callers_precision() -> None:
     """Catches a float64 bandwidth that widens float32, and code that cannot be differentiated."""
     with jax.enable_x64(True):
         x, v = jnp.asarray(LAPLACE, "float32"), jnp.asarray(LOCATIONS, "float32")
-        slope = jax.jit(
-            jax.grad(lambda v, kernel: power_criterion(stein_features(kernel, x, -x, v)))
-        )(v, IMQ(np.float64(MEDIAN)))
+        slope = jax.jit(jax.grad(lambda v, kernel: fssd_power(fssd_features(kernel, x, -x, v))))(
+            v, IMQ(np.float64(MEDIAN))
+        )
     assert slope.dtype == jnp.float32
     assert 0 < np.abs(slope).max() < 1
 
@@ -248,10 +240,10 @@ def test_the_search_finds_power(kernel: AbstractRadial) -> None:
     start = np.random.default_rng(12).normal(size=(5, 5))
     learnt, locations = most_powerful(kernel, start, x, -x)
     before, after = features_of(kernel, x, start), features_of(learnt, x, locations)
-    assert in_64_bit(power_criterion, after) > 2 * in_64_bit(power_criterion, before)
+    assert in_64_bit(fssd_power, after) > 2 * in_64_bit(fssd_power, before)
     fresh = np.random.default_rng(13).normal(size=(4000, 5)) * [1, 1, 1, 1, 1.6]
     before, after = features_of(kernel, fresh, start), features_of(learnt, fresh, locations)
-    assert in_64_bit(power_criterion, after) > 1.5 * in_64_bit(power_criterion, before)
+    assert in_64_bit(fssd_power, after) > 1.5 * in_64_bit(fssd_power, before)
 
 
 def test_given_locations_are_where_the_search_starts() -> None:

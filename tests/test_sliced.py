@@ -13,6 +13,7 @@ from benchmarks import examples
 from benchmarks.size import interval
 from steinwise import functional
 from steinwise.batches import _cut
+from steinwise.functional import slice_ksd, slice_stein_gram, sliced_ksds
 from steinwise.kernels import IMQ, RBF, AbstractKernel, median_distance
 from steinwise.methods import Work
 from steinwise.methods.sliced import (
@@ -21,10 +22,7 @@ from steinwise.methods.sliced import (
     _smoothed_slopes,
     active_directions,
     learned_directions,
-    slice_ksd,
     slice_ksd_gradient,
-    slice_stein_gram,
-    sliced_ksds,
 )
 from steinwise.samples import Samples
 

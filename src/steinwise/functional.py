@@ -14,9 +14,11 @@ True
 """
 
 import functools
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from steinwise.kernels import AbstractKernel, one_per_coordinate
@@ -128,3 +130,98 @@ def witness(
     kernels = one_per_coordinate(in_precision_of(points, kernel), points.shape[1])
     over_rows = jax.vmap(jax.vmap(line), in_axes=(None, 0, 0, 0, 0))
     return over_rows(kernels, points, atoms, atom_scores, weights)
+
+
+def fssd_features(
+    kernel: AbstractKernel,
+    x: Float[Array, "n d"],
+    score: Float[Array, "n d"],
+    locations: Float[Array, "j d"],
+) -> Float[Array, "n d j"]:
+    """tau_jl(x_i), which has mean 0 when x comes from the density with this score."""
+    kernel = in_precision_of(x, kernel)
+    pairs = jax.vmap(jax.vmap(kernel.parts, in_axes=(None, 0)), in_axes=(0, None))(x, locations)
+    features = score[:, None, :] * pairs.value[..., None] + pairs.dx
+    return jnp.swapaxes(features, 1, 2) / np.sqrt(locations.size)
+
+
+def fssd(features: Float[Array, "n *feature"]) -> Float[Array, ""]:
+    """The unbiased FSSD^2: the mean of <tau(x_i), tau(x_l)> over pairs i != l."""
+    n = len(features)
+    return (jnp.sum(jnp.sum(features, axis=0) ** 2) - jnp.sum(features**2)) / (n * (n - 1))
+
+
+def fssd_variance(features: Float[Array, "n *feature"]) -> Float[Array, ""]:
+    """The variance of sqrt(n) FSSD^2 when the draws are wrong: 4 Var <tau(x), E tau>."""
+    rows = features.reshape(len(features), -1)
+    mean = jnp.mean(rows, axis=0)
+    return 4 * jnp.mean((rows @ mean) ** 2) - 4 * jnp.sum(mean**2) ** 2
+
+
+def fssd_power(
+    features: Float[Array, "n *feature"], regularisation: float = 0.01
+) -> Float[Array, ""]:
+    """FSSD^2 / sqrt(its variance + regularisation), which grows with the power of the test."""
+    return fssd(features) / jnp.sqrt(fssd_variance(features) + regularisation)
+
+
+def slice_stein(
+    kernel: AbstractKernel,
+    x: Float[Array, ""],
+    y: Float[Array, ""],
+    score_x: Float[Array, ""],
+    score_y: Float[Array, ""],
+    alignment: Float[Array, ""],
+) -> Float[Array, ""]:
+    """h(x, y) of one slice: projected draws, their scores along r, and <r, g>."""
+    k = kernel.parts(x[None], y[None])
+    first = score_y * k.dx[0] + score_x * k.dy[0]
+    return score_x * score_y * k.value + alignment * first + alignment**2 * k.dxdy[0]
+
+
+def slice_stein_gram(
+    kernel: AbstractKernel,
+    x: Float[Array, " a"],
+    y: Float[Array, " b"],
+    score_x: Float[Array, " a"],
+    score_y: Float[Array, " b"],
+    alignment: Float[Array, ""] | float,
+) -> Float[Array, "a b"]:
+    """h for all pairs of draws of one slice."""
+    one = functools.partial(
+        slice_stein, in_precision_of(x, kernel), alignment=jnp.asarray(alignment, x.dtype)
+    )
+    return over_pairs(one)(x, y, score_x, score_y)
+
+
+def over_pairs(function: Callable) -> Callable:
+    return jax.vmap(jax.vmap(function, (None, 0, None, 0)), (0, None, 0, None))
+
+
+def slice_ksd(
+    kernel: AbstractKernel,
+    x: Float[Array, " n"],
+    score: Float[Array, " n"],
+    alignment: Float[Array, ""] | float,
+    estimator: str = "u",
+) -> Float[Array, ""]:
+    """The mean of h over pairs of draws of one slice, as a U- or a V-statistic."""
+    gram = slice_stein_gram(kernel, x, x, score, score, alignment)
+    n = len(x)
+    return jnp.mean(gram) if estimator == "v" else (jnp.sum(gram) - jnp.trace(gram)) / (n * (n - 1))
+
+
+def sliced_ksds(
+    kernel: AbstractKernel,
+    x: Float[Array, "n d"],
+    score: Float[Array, "n d"],
+    directions: Float[Array, "d d"],
+    estimator: str = "u",
+) -> Float[Array, " d"]:
+    """One value per coordinate, whose sum is the sliced KSD; row j of `directions` is g_j.
+
+    A vector as bandwidth gives one width per slice.
+    """
+    kernels = one_per_coordinate(in_precision_of(x, kernel), x.shape[1])
+    slices = kernels, directions @ x.T, score.T, jnp.diagonal(directions)
+    return jax.lax.map(lambda one: slice_ksd(*one, estimator=estimator), slices)

@@ -24,7 +24,7 @@ from jaxtyping import Array, Float
 from steinwise.batches import Batches
 from steinwise.calibration import Calibration, share_at_or_above
 from steinwise.errors import InputError, TooFewDraws
-from steinwise.functional import in_precision_of
+from steinwise.functional import fssd_features, fssd_power
 from steinwise.kernels import RBF, AbstractKernel, AbstractRadial
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod, Work
@@ -35,7 +35,6 @@ from steinwise.target import AbstractTarget
 from steinwise.threads import one_blas_thread
 
 NULLS = ("covariance", "signs")
-REGULARISATION = 0.01  # of the variance in the power criterion
 SQUARED_WIDTHS = 2.0 ** np.linspace(-3, 3, 5)  # where the search may start, times the kernel's own
 WIDEST = 30.0  # times the kernel's own width, or as much narrower
 # The search stops early, at the tolerance of the paper's own experiments. Run to the end it fits
@@ -44,39 +43,6 @@ SEARCH = {"maxiter": 30, "ftol": 1e-5, "gtol": 1e-7}
 MOST_TRAINING_ROWS = 5000  # more change the optimum little
 ROWS_PER_CHUNK = 4096
 COPIES = 8  # of its features that a chunk of rows may take in memory
-
-
-def stein_features(
-    kernel: AbstractKernel,
-    x: Float[Array, "n d"],
-    score: Float[Array, "n d"],
-    locations: Float[Array, "j d"],
-) -> Float[Array, "n d j"]:
-    """tau_jl(x_i), which has mean 0 when x comes from the density with this score."""
-    kernel = in_precision_of(x, kernel)
-    pairs = jax.vmap(jax.vmap(kernel.parts, in_axes=(None, 0)), in_axes=(0, None))(x, locations)
-    features = score[:, None, :] * pairs.value[..., None] + pairs.dx
-    return jnp.swapaxes(features, 1, 2) / np.sqrt(locations.size)
-
-
-def fssd(features: Float[Array, "n *feature"]) -> Float[Array, ""]:
-    """The unbiased FSSD^2: the mean of <tau(x_i), tau(x_l)> over pairs i != l."""
-    n = len(features)
-    return (jnp.sum(jnp.sum(features, axis=0) ** 2) - jnp.sum(features**2)) / (n * (n - 1))
-
-
-def h1_variance(features: Float[Array, "n *feature"]) -> Float[Array, ""]:
-    """The variance of sqrt(n) FSSD^2 when the draws are wrong: 4 Var <tau(x), E tau>."""
-    rows = features.reshape(len(features), -1)
-    mean = jnp.mean(rows, axis=0)
-    return 4 * jnp.mean((rows @ mean) ** 2) - 4 * jnp.sum(mean**2) ** 2
-
-
-def power_criterion(
-    features: Float[Array, "n *feature"], regularisation: float = REGULARISATION
-) -> Float[Array, ""]:
-    """FSSD^2 / sqrt(its variance + regularisation), which grows with the power of the test."""
-    return fssd(features) / jnp.sqrt(h1_variance(features) + regularisation)
 
 
 def _locations(value: object) -> int | np.ndarray:
@@ -117,12 +83,11 @@ class FSSD(AbstractMethod):
     Examples
     --------
     >>> import numpy as np, steinwise as sw
-    >>> from steinwise.methods.finite_set import FSSD
     >>> draws = np.random.default_rng(0).normal(size=(500, 3)) * [1.0, 1.0, 1.5]
     >>> target = sw.Gaussian(np.zeros(3), np.eye(3))
-    >>> sw.check(draws, target, method=FSSD()).rejected
+    >>> sw.check(draws, target, method=sw.methods.FSSD()).rejected
     True
-    >>> result = sw.check(draws, target, method=FSSD(null="signs"))
+    >>> result = sw.check(draws, target, method=sw.methods.FSSD(null="signs"))
     >>> [c.name for c in result.coordinates if c.verdict == "misfit"]
     ['x[2]']
     """
@@ -198,7 +163,7 @@ class FSSD(AbstractMethod):
             # repeated rows fill the last chunk, so that all chunks have one shape
             padded = (np.resize(array[part], (rows, samples.dim)) for array in (x, score))
             with jax.enable_x64(True):
-                tau = np.asarray(_stein_features(kernel, *padded, v))
+                tau = np.asarray(_features(kernel, *padded, v))
             tau = tau[: part.stop - part.start].reshape(-1, *shape)
             return tau, tau
 
@@ -244,7 +209,7 @@ class FSSD(AbstractMethod):
         return self.locations
 
 
-_stein_features = jax.jit(stein_features)
+_features = jax.jit(fssd_features)
 
 
 def draws_of_fitted_gaussian(
@@ -307,7 +272,7 @@ def _loss_and_slope(
     """The negative power criterion at (log factor of the width, locations)."""
     locations = parameters[1:].reshape(-1, x.shape[1])
     kernel = _widened(kernel, jnp.exp(parameters[0]))
-    return -power_criterion(stein_features(kernel, x, score, locations))
+    return -fssd_power(fssd_features(kernel, x, score, locations))
 
 
 class LimitLaw(NamedTuple):

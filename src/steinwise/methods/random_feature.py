@@ -102,12 +102,11 @@ class RFSD(AbstractMethod):
     Examples
     --------
     >>> import numpy as np, steinwise as sw
-    >>> from steinwise.methods.random_feature import RFSD
     >>> target = sw.Gaussian(np.zeros(2), np.eye(2))
     >>> draws = np.random.default_rng(0).normal(size=(500, 2))
-    >>> sw.check(draws, target, method=RFSD()).rejected
+    >>> sw.check(draws, target, method=sw.methods.RFSD()).rejected
     False
-    >>> sw.check(draws + [0.3, 0.0], target, method=RFSD("sech")).rejected
+    >>> sw.check(draws + [0.3, 0.0], target, method=sw.methods.RFSD("sech")).rejected
     True
     """
 

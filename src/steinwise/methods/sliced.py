@@ -14,9 +14,8 @@ Gong, Li, Hernandez-Lobato (2021), Sliced kernelized Stein discrepancy, ICLR.
 Gong, Zhang, Li, Hernandez-Lobato (2021), Active slices for sliced Stein discrepancy, ICML.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import ClassVar, Literal
 
 import jax
@@ -29,7 +28,7 @@ from scipy.spatial.distance import cdist
 from steinwise.batches import Batches
 from steinwise.chains import evenly
 from steinwise.errors import InputError, TooFewDraws
-from steinwise.functional import in_precision_of
+from steinwise.functional import over_pairs, slice_stein, slice_stein_gram
 from steinwise.kernels import RBF, AbstractKernel, median_distance, one_per_coordinate
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod, Work
@@ -45,68 +44,6 @@ LEAST_TRAINING, MOST_TRAINING = 10, 500  # draws
 ROUNDS, STEPS = 5, 20  # the median width follows the projections from round to round
 START_NOISE = 0.1  # off the axes, where symmetric draws have no slope
 LEARNING_RATE = 0.05
-
-
-def slice_stein(
-    kernel: AbstractKernel,
-    x: Float[Array, ""],
-    y: Float[Array, ""],
-    score_x: Float[Array, ""],
-    score_y: Float[Array, ""],
-    alignment: Float[Array, ""],
-) -> Float[Array, ""]:
-    """h(x, y) of one slice: projected draws, their scores along r, and <r, g>."""
-    k = kernel.parts(x[None], y[None])
-    first = score_y * k.dx[0] + score_x * k.dy[0]
-    return score_x * score_y * k.value + alignment * first + alignment**2 * k.dxdy[0]
-
-
-def slice_stein_gram(
-    kernel: AbstractKernel,
-    x: Float[Array, " a"],
-    y: Float[Array, " b"],
-    score_x: Float[Array, " a"],
-    score_y: Float[Array, " b"],
-    alignment: Float[Array, ""] | float,
-) -> Float[Array, "a b"]:
-    """h for all pairs of draws of one slice."""
-    one = partial(
-        slice_stein, in_precision_of(x, kernel), alignment=jnp.asarray(alignment, x.dtype)
-    )
-    return _over_pairs(one)(x, y, score_x, score_y)
-
-
-def _over_pairs(function: Callable) -> Callable:
-    return jax.vmap(jax.vmap(function, (None, 0, None, 0)), (0, None, 0, None))
-
-
-def slice_ksd(
-    kernel: AbstractKernel,
-    x: Float[Array, " n"],
-    score: Float[Array, " n"],
-    alignment: Float[Array, ""] | float,
-    estimator: str = "u",
-) -> Float[Array, ""]:
-    """The mean of h over pairs of draws of one slice, as a U- or a V-statistic."""
-    gram = slice_stein_gram(kernel, x, x, score, score, alignment)
-    n = len(x)
-    return jnp.mean(gram) if estimator == "v" else (jnp.sum(gram) - jnp.trace(gram)) / (n * (n - 1))
-
-
-def sliced_ksds(
-    kernel: AbstractKernel,
-    x: Float[Array, "n d"],
-    score: Float[Array, "n d"],
-    directions: Float[Array, "d d"],
-    estimator: str = "u",
-) -> Float[Array, " d"]:
-    """One value per coordinate, whose sum is the sliced KSD; row j of `directions` is g_j.
-
-    A vector as bandwidth gives one width per slice.
-    """
-    kernels = one_per_coordinate(in_precision_of(x, kernel), x.shape[1])
-    slices = kernels, directions @ x.T, score.T, jnp.diagonal(directions)
-    return jax.lax.map(lambda one: slice_ksd(*one, estimator=estimator), slices)
 
 
 class SlicedKSD(AbstractMethod):
@@ -146,12 +83,11 @@ class SlicedKSD(AbstractMethod):
     Marginals are right and the dependence is wrong.
 
     >>> import numpy as np, steinwise as sw
-    >>> from steinwise.methods.sliced import SlicedKSD
     >>> covariance = [[1.0, 0.8], [0.8, 1.0]]
     >>> draws = np.random.default_rng(0).multivariate_normal([0, 0], covariance, size=400)
     >>> target = sw.Gaussian(np.zeros(2), np.eye(2))
     >>> for slices in ("axes", "learned", "active"):
-    ...     print(slices, sw.check(draws, target, method=SlicedKSD(slices)).rejected)
+    ...     print(slices, sw.check(draws, target, method=sw.methods.SlicedKSD(slices)).rejected)
     axes False
     learned True
     active True
@@ -352,7 +288,7 @@ def slice_ksd_gradient(
 
         return jax.jacfwd(stein, (0, 1))(x, alignment)
 
-    by_draw, by_alignment = _over_pairs(one)(x, x, score, score)
+    by_draw, by_alignment = over_pairs(one)(x, x, score, score)
     n = len(x)
     weight = (1 - jnp.eye(n, dtype=x.dtype)) / (n * (n - 1))
     return 2 * jnp.sum(weight * by_draw, axis=1), jnp.sum(weight * by_alignment)
