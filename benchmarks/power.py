@@ -2,8 +2,10 @@
 
 Run with ``python -m benchmarks.power [NAME ...]``; a figure counts as reached when the lower 95 %
 bound of the rate does. ``--suite size`` does the same for draws that are right, on the same
-targets. Results go to ``benchmarks/results/power.json`` and ``power_size.json`` case by case; a
-case that is already there with as many repetitions is not run again, unless ``--again`` says so.
+targets; ``--suite rivals`` and ``--suite rivals-size`` put all other discrepancies beside it.
+Results go to ``power.json``, ``power_size.json``, ``rivals.json`` and ``rivals_size.json`` in
+``benchmarks/results`` case by case; a case that is already there with as many repetitions is not run
+again, unless ``--again`` says so.
 """
 
 import os
@@ -42,8 +44,13 @@ def _figure(found: dict[str, Any]) -> str:
 
 @click.command()
 @click.argument("names", nargs=-1)
-@click.option("--suite", type=click.Choice(["power", "size"]), default="power", show_default=True)
-@click.option("--repetitions", type=int, help="100 by default, 1000 for size.")
+@click.option(
+    "--suite",
+    type=click.Choice(["power", "size", "rivals", "rivals-size"]),
+    default="power",
+    show_default=True,
+)
+@click.option("--repetitions", type=int, help="100 by default, 1000 for right draws.")
 @click.option("--jobs", default=2, show_default=True, help="Processes.")
 @click.option("--again", is_flag=True, help="Run cases that are already in the file.")
 def main(
@@ -51,17 +58,23 @@ def main(
 ) -> None:
     """Measure rejection rates; NAME is a case, all of them by default."""
     os.environ.update(size.ONE_THREAD)  # before JAX starts, here and in the processes
-    from benchmarks import power_cases
+    from benchmarks import power_cases, rival_cases
 
-    folder = size.RESULTS.parent
-    options = {"jobs": jobs, "again": again}
-    if suite == "power":
-        options["repetitions"] = repetitions or 100
-        cases, repeat = power_cases.POWER, power_cases.repeat_power
-        size.run_cases(names, cases, repeat, folder / "power.json", table, options)
-    options["repetitions"] = repetitions or 1000
-    cases, repeat = power_cases.SIZE, power_cases.repeat_size
-    size.run_cases(names, cases, repeat, folder / "power_size.json", size.table, options)
+    cases, repeat, usual, print_table = {
+        "power": (power_cases.POWER, power_cases.repeat_power, 100, table),
+        "size": (power_cases.SIZE, power_cases.repeat_size, 1000, size.table),
+        "rivals": (rival_cases.RIVALS, rival_cases.repeat_rivals, 100, size.table),
+        "rivals-size": (rival_cases.RIVALS_SIZE, rival_cases.repeat_rivals_size, 1000, size.table),
+    }[suite]
+    file = {
+        "power": "power",
+        "size": "power_size",
+        "rivals": "rivals",
+        "rivals-size": "rivals_size",
+    }
+    path = size.RESULTS.parent / f"{file[suite]}.json"
+    options = {"jobs": jobs, "again": again, "repetitions": repetitions or usual}
+    size.run_cases(names, cases, repeat, path, print_table, options)
 
 
 if __name__ == "__main__":

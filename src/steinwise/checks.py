@@ -46,8 +46,8 @@ def check(
         `sw.Target.from_score(...)` or `sw.Gaussian(...)`.
     method
         "transported" (the default: the conditional probability transform of every coordinate, see
-        `sw.methods.Transported`), "ksd", or a method object such as
-        `sw.methods.KCCSD(conditional=...)`.
+        `sw.methods.Transported`), "ksd", "ksdagg", "fssd", "rfsd", "sksd", or a method object such
+        as `sw.methods.KCCSD(conditional=...)`.
     alpha
         The level of the test.
     n_bootstrap

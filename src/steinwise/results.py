@@ -55,6 +55,7 @@ class Findings:
     pit: Float[np.ndarray, "n d"] | None = None  # F_ij(x_ij), uniform when the draws fit
     x: Float[np.ndarray, "n d"] | None = None  # the draws, for pictures of them
     notes: tuple[str, ...] = ()  # what must be said before the verdict
+    flag_note: str = ""  # what it means that a coordinate is flagged
 
 
 @dataclass(frozen=True)
@@ -244,8 +245,9 @@ def _report(result: CheckResult) -> list[str]:
         lines.append("\n" + _wrapped(_no_misfit(result)))
     if result.coordinates:
         lines += ["", *("  " + line for line in _coordinate_table(result))]
-    if any(c.adjusted_pvalue <= result.alpha for c in result.coordinates):
-        lines += ["", _wrapped(DEPENDENCE_NOTE)]
+    flagged = any(c.adjusted_pvalue <= result.alpha for c in result.coordinates)
+    if flagged and result.findings.flag_note:
+        lines += ["", _wrapped(result.findings.flag_note)]
     return lines
 
 

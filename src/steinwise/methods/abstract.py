@@ -38,6 +38,7 @@ class AbstractMethod(eqx.Module):
     """A discrepancy between draws and a target that reduces to batch sums."""
 
     name: ClassVar[str]
+    flag_note: ClassVar[str] = ""  # what it means that a coordinate is flagged
 
     @abc.abstractmethod
     def describe(self) -> str:
@@ -67,7 +68,8 @@ class AbstractMethod(eqx.Module):
                     verdict="misfit" if verdict.adjusted_pvalues[k] <= alpha else NO_MISFIT,
                 )
                 for k, name in enumerate(self.labels(samples))
-            )
+            ),
+            flag_note=self.flag_note,
         )
 
     def prepare(

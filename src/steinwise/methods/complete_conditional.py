@@ -15,6 +15,7 @@ from steinwise.errors import InputError
 from steinwise.kernels import RBF, AbstractKernel, as_kernels
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod, Work
+from steinwise.results import DEPENDENCE_NOTE
 from steinwise.samples import Samples
 from steinwise.statistics import Mean
 from steinwise.target import AbstractTarget
@@ -53,6 +54,7 @@ class KCCSD(AbstractMethod):
     variant: Literal["norm", "unit-ball"] = "norm"
 
     name: ClassVar[str] = "kccsd"
+    flag_note: ClassVar[str] = DEPENDENCE_NOTE
 
     def __check_init__(self) -> None:
         if not isinstance(self.conditional, AbstractConditional):

@@ -27,7 +27,7 @@ from steinwise.lines import EVALUATIONS, Guide, follow, make_guide
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod, Work
 from steinwise.random import stream
-from steinwise.results import NO_MISFIT, CoordinateResult, Findings
+from steinwise.results import DEPENDENCE_NOTE, NO_MISFIT, CoordinateResult, Findings
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, BatchSums
 from steinwise.target import AbstractTarget
@@ -81,6 +81,7 @@ class Transported(AbstractMethod):
     directions: bool = True
 
     name: ClassVar[str] = "transported"
+    flag_note: ClassVar[str] = DEPENDENCE_NOTE
 
     def __check_init__(self) -> None:
         for chosen, known, what in (
@@ -170,6 +171,7 @@ class Transported(AbstractMethod):
             pit=statistic.u[0],
             x=statistic.x,
             notes=_overflow_note(statistic.dropped),
+            flag_note=self.flag_note,
         )
 
     def _context(self, frame: Frame, deciding: tuple[str, int]) -> str:
