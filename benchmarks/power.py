@@ -4,8 +4,8 @@ Run with ``python -m benchmarks.power [NAME ...]``; a figure counts as reached w
 bound of the rate does. ``--suite size`` does the same for draws that are right, on the same
 targets; ``--suite rivals`` and ``--suite rivals-size`` put all other discrepancies beside it.
 Results go to ``power.json``, ``power_size.json``, ``rivals.json`` and ``rivals_size.json`` in
-``benchmarks/results`` case by case; a case that is already there with as many repetitions is not run
-again, unless ``--again`` says so.
+``benchmarks/results`` case by case; a case that is already there with as many repetitions is not
+run again, unless ``--again`` says so.
 """
 
 import os

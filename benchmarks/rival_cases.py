@@ -1,6 +1,7 @@
 """What `benchmarks.power --suite rivals` measures: the other discrepancies beside the default."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
@@ -30,7 +31,11 @@ METHODS: dict[str, AbstractMethod] = {
 PUBLISHED = {"RPhiSD, L1-IMQ, gamma as published"}  # known to miss the level: reported only
 
 
-def case(target: sw.Gaussian, draw: Callable[[np.random.Generator], np.ndarray], rule: str) -> Case:
+def case(
+    target: sw.Gaussian,
+    draw: Callable[[np.random.Generator], np.ndarray],
+    rule: Literal["shown", "level"],
+) -> Case:
     def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
         draws = draw(rng)
         return {
@@ -38,7 +43,8 @@ def case(target: sw.Gaussian, draw: Callable[[np.random.Generator], np.ndarray],
             for name, method in METHODS.items()
         }
 
-    return Case(run, {name: Rule("shown" if name in PUBLISHED else rule) for name in METHODS})
+    rules = {name: Rule(rule) for name in METHODS}
+    return Case(run, rules | {name: Rule("shown") for name in PUBLISHED})
 
 
 def laplace(d: int) -> Case:
