@@ -5,7 +5,7 @@ bootstrap is sum_g eps_g S_g or sum_gh eps_g eps_h U_gh over the allowed pairs. 
 all settings and coordinates, so that a maximum over them is calibrated jointly.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -232,10 +232,11 @@ def calibrate(
     settings = {name: np.concatenate(family.settings) for name, family in families.items()}
     found = ((name, family.joint()) for name, family in families.items())
     joint = {name: one for name, one in found if one is not None}
+    standardised = {name: one.standardised for name, one in joint.items()}
 
     candidates = [
         (families[name].first.dense, z.max(), null.max(axis=(1, 2)))
-        for name, (z, null) in zip(joint, _standardised(joint.values()), strict=True)
+        for name, (z, null) in standardised.items()
     ]
     candidates += [
         (family.first.sparse, z_k[name].max(), null_k[name].max(axis=1))
@@ -250,7 +251,7 @@ def calibrate(
         statistic = joint[main].statistic[0, 0]
         values = np.concatenate([one[0] for one in families[main].statistics])
     else:
-        statistic = max(z.max() for z, _ in _standardised(joint.values()))
+        statistic = max(z.max() for z, _ in standardised.values())
         values = np.concatenate(
             [np.max([z_k[name] for name in joint if name in m], axis=0) for m in _groups(families)]
         )
@@ -278,10 +279,6 @@ def calibrate(
         settings=settings,
         largest_null={name: null.max(axis=1) for name, null in null_k.items()},
     )
-
-
-def _standardised(found: Iterable[Bootstrap]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    return (one.standardised for one in found)
 
 
 def _groups(families: dict[str, _Family]) -> list[list[str]]:

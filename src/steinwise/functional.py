@@ -14,14 +14,13 @@ True
 """
 
 import functools
-from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from steinwise.kernels import AbstractKernel, one_per_coordinate
+from steinwise.kernels import AbstractKernel, one_per_coordinate, over_pairs
 
 
 def ksd(
@@ -31,10 +30,14 @@ def ksd(
     estimator: str = "u",
 ) -> Float[Array, ""]:
     """The squared kernelized Stein discrepancy as a U- or a V-statistic, quadratic in n."""
-    gram = in_precision_of(x, kernel).stein_gram(x, x, score, score)
-    n = len(x)
+    return _mean_over_pairs(in_precision_of(x, kernel).stein_gram(x, x, score, score), estimator)
+
+
+def _mean_over_pairs(gram: Float[Array, "n n"], estimator: str) -> Float[Array, ""]:
+    """As a U-statistic, without the diagonal, or as a V-statistic."""
     if estimator == "v":
         return jnp.mean(gram)
+    n = len(gram)
     return (jnp.sum(gram) - jnp.trace(gram)) / (n * (n - 1))
 
 
@@ -194,10 +197,6 @@ def slice_stein_gram(
     return over_pairs(one)(x, y, score_x, score_y)
 
 
-def over_pairs(function: Callable) -> Callable:
-    return jax.vmap(jax.vmap(function, (None, 0, None, 0)), (0, None, 0, None))
-
-
 def slice_ksd(
     kernel: AbstractKernel,
     x: Float[Array, " n"],
@@ -206,9 +205,7 @@ def slice_ksd(
     estimator: str = "u",
 ) -> Float[Array, ""]:
     """The mean of h over pairs of draws of one slice, as a U- or a V-statistic."""
-    gram = slice_stein_gram(kernel, x, x, score, score, alignment)
-    n = len(x)
-    return jnp.mean(gram) if estimator == "v" else (jnp.sum(gram) - jnp.trace(gram)) / (n * (n - 1))
+    return _mean_over_pairs(slice_stein_gram(kernel, x, x, score, score, alignment), estimator)
 
 
 def sliced_ksds(

@@ -65,7 +65,7 @@ class AbstractKernel(eqx.Module):
                 f"a kernel takes two arrays (rows, m) with the same m, not {x.shape} and "
                 f"{y.shape}. For univariate points use x[:, None]."
             )
-        return _over_pairs(self.evaluate)(x, y)
+        return jax.vmap(jax.vmap(self.evaluate, in_axes=(None, 0)), in_axes=(0, None))(x, y)
 
     def parts(self, x: Float[Array, " m"], y: Float[Array, " m"]) -> Parts:
         """The kernel and its derivatives at one pair, by automatic differentiation."""
@@ -86,8 +86,7 @@ class AbstractKernel(eqx.Module):
 
     def stein_gram(self, x: Array, y: Array, score_x: Array, score_y: Array) -> Array:
         """The Stein kernel for all pairs of rows, a by b."""
-        rows = jax.vmap(self.stein, in_axes=(None, 0, None, 0))
-        return jax.vmap(rows, in_axes=(0, None, 0, None))(x, y, score_x, score_y)
+        return over_pairs(self.stein)(x, y, score_x, score_y)
 
     def resolve(self, rows: np.ndarray, seed: object, *, per_coordinate: bool) -> Self:  # noqa: ARG002
         """This kernel with every bandwidth a number, the median heuristic taken on `rows`."""
@@ -103,8 +102,9 @@ class AbstractKernel(eqx.Module):
     __rmul__ = __mul__
 
 
-def _over_pairs(function: Callable) -> Callable:
-    return jax.vmap(jax.vmap(function, in_axes=(None, 0)), in_axes=(0, None))
+def over_pairs(function: Callable) -> Callable:
+    """A function of (x, y, score_x, score_y) for all pairs of rows."""
+    return jax.vmap(jax.vmap(function, in_axes=(None, 0, None, 0)), in_axes=(0, None, 0, None))
 
 
 def _as_kernel(value: object) -> AbstractKernel:
@@ -184,29 +184,32 @@ class AbstractRadial(_Scaled):
         centre = jnp.mean(x, axis=0)  # else |x|^2 + |y|^2 - 2 <x, y> loses digits far from 0
         x, y = (x - centre) / scale, (y - centre) / scale
         bx, by = score_x / scale, score_y / scale
-        squared = _squared_distances(x, y)
+        squared = squared_distances(x, y)
         # sum_j (x_j - y_j)^2 / b_j^4, where x and y are already divided by b
         twice_scaled = (
-            squared / scale[0] ** 2 if common else _squared_distances(x / scale, y / scale)
+            squared / scale[0] ** 2 if common else squared_distances(x / scale, y / scale)
         )
-        own_x = -_sums(bx * x) - jnp.sum(scale**-2)
-        along = product_of_columns(
-            [x, bx, own_x, 1.0], [by, y, 1.0, -_sums(by * y)]
-        )  # <x - y, by - bx>
+        along = along_difference(x, y, bx, by, jnp.sum(scale**-2))
         k, k1, k2 = self.profile_derivatives(squared)
         return k * (score_x @ score_y.T) + 2 * k1 * along - 4 * k2 * twice_scaled
 
 
-def _squared_distances(x: Array, y: Array) -> Array:
-    squared = product_of_columns([-2 * x, _sums(x**2), 1.0], [y, 1.0, _sums(y**2)])
+def squared_distances(x: Array, y: Array) -> Array:
+    squared = _product_of_columns([-2 * x, _sums(x**2), 1.0], [y, 1.0, _sums(y**2)])
     return jnp.maximum(squared, 0.0)
+
+
+def along_difference(x: Array, y: Array, bx: Array, by: Array, less: Array | float) -> Array:
+    """<x - y, by - bx> - less, for all pairs of rows."""
+    left = [x, bx, -_sums(bx * x) - less, 1.0]
+    return _product_of_columns(left, [by, y, 1.0, -_sums(by * y)])
 
 
 def _sums(rows: Array) -> Array:
     return jnp.sum(rows, axis=1, keepdims=True)
 
 
-def product_of_columns(left: list, right: list) -> Array:
+def _product_of_columns(left: list, right: list) -> Array:
     """A matrix product of columns side by side; 1.0 is a column of ones."""
 
     def beside(parts: list) -> Array:

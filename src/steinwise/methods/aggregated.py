@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from scipy.spatial.distance import pdist
 
 from steinwise.errors import InputError
-from steinwise.kernels import product_of_columns
+from steinwise.kernels import along_difference, squared_distances
 from steinwise.methods.abstract import AbstractMethod, Work
 from steinwise.methods.kernelized import monitored
 from steinwise.random import stream
@@ -92,15 +92,9 @@ def imq_tiles(
 ) -> Float[Array, "b m n"]:
     """Stein kernels of IMQ kernels with exponent 1/2, which share all products of coordinates."""
     (x, bx), (y, by) = rows, others
-
-    def sums(values: Array) -> Array:
-        return jnp.sum(values, axis=1, keepdims=True)
-
-    squared = product_of_columns([-2 * x, sums(x**2), 1.0], [y, 1.0, sums(y**2)])
-    squared = jnp.maximum(squared, 0.0)
+    squared = squared_distances(x, y)
     scores = bx @ by.T
-    along = product_of_columns([x, bx, -sums(bx * x), 1.0], [by, y, 1.0, -sums(by * y)])
-    along = along - x.shape[1]
+    along = along_difference(x, y, bx, by, x.shape[1])
 
     def one(bandwidth: Array) -> Array:
         ratio = squared / bandwidth**2

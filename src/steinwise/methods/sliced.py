@@ -28,8 +28,8 @@ from scipy.spatial.distance import cdist
 from steinwise.batches import Batches
 from steinwise.chains import evenly
 from steinwise.errors import InputError, TooFewDraws
-from steinwise.functional import over_pairs, slice_stein, slice_stein_gram
-from steinwise.kernels import RBF, AbstractKernel, median_distance, one_per_coordinate
+from steinwise.functional import slice_stein, slice_stein_gram
+from steinwise.kernels import RBF, AbstractKernel, median_distance, one_per_coordinate, over_pairs
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod, Work
 from steinwise.methods.kernelized import monitored
