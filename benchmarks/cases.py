@@ -25,11 +25,12 @@ Outcome = dict[str, float]  # "hit" is what is counted; the rest is averaged
 class Rule:
     """What the share of hits must be: "level" means 0.05, up to chance.
 
-    "surely at least" asks it of the lower 95 % bound of the share.
+    "surely at least" asks it of the lower bound of the share, at this coverage.
     """
 
     kind: Literal["level", "at least", "surely at least", "at most", "shown"]
     bound: float = LEVEL
+    coverage: float = 0.95
 
 
 @dataclass(frozen=True)

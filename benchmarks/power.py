@@ -2,14 +2,15 @@
 
 Run with ``python -m benchmarks.power [NAME ...]``; a figure counts as reached when the lower 95 %
 bound of the rate does. ``--suite size`` does the same for draws that are right, on the same
-targets; ``--suite rivals`` and ``--suite rivals-size`` put all other discrepancies beside it.
-Results go to ``power.json``, ``power_size.json``, ``rivals.json`` and ``rivals_size.json`` in
-``benchmarks/results`` case by case; a case that is already there with as many repetitions is not
-run again, unless ``--again`` says so.
+targets; ``--suite rivals`` and ``--suite rivals-size`` put all other discrepancies beside it;
+``--suite learned`` and ``--suite learned-size`` are for KCC-SD with learned conditionals. Results
+go to JSON files in ``benchmarks/results`` case by case; a case that is already there with as many
+repetitions is not run again, unless ``--again`` says so.
 """
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -17,6 +18,14 @@ import click
 from benchmarks import size
 
 COLUMNS = ("transported", "KSD, RBF", "KSD, IMQ", "univariate KSDs")
+SUITES = {  # the file of the results, and how many repetitions
+    "power": ("power", 100),
+    "size": ("power_size", 1000),
+    "rivals": ("rivals", 100),
+    "rivals-size": ("rivals_size", 1000),
+    "learned": ("learned", 100),
+    "learned-size": ("learned_size", 1000),
+}
 MARKS = {True: "ok", False: "NO", None: ""}
 
 
@@ -46,7 +55,7 @@ def _figure(found: dict[str, Any]) -> str:
 @click.argument("names", nargs=-1)
 @click.option(
     "--suite",
-    type=click.Choice(["power", "size", "rivals", "rivals-size"]),
+    type=click.Choice(list(SUITES)),
     default="power",
     show_default=True,
 )
@@ -58,23 +67,13 @@ def main(
 ) -> None:
     """Measure rejection rates; NAME is a case, all of them by default."""
     os.environ.update(size.ONE_THREAD)  # before JAX starts, here and in the processes
-    from benchmarks import power_cases, rival_cases
+    from benchmarks.suites import CASES, repeat
 
-    cases, repeat, usual, print_table = {
-        "power": (power_cases.POWER, power_cases.repeat_power, 100, table),
-        "size": (power_cases.SIZE, power_cases.repeat_size, 1000, size.table),
-        "rivals": (rival_cases.RIVALS, rival_cases.repeat_rivals, 100, size.table),
-        "rivals-size": (rival_cases.RIVALS_SIZE, rival_cases.repeat_rivals_size, 1000, size.table),
-    }[suite]
-    file = {
-        "power": "power",
-        "size": "power_size",
-        "rivals": "rivals",
-        "rivals-size": "rivals_size",
-    }
-    path = size.RESULTS.parent / f"{file[suite]}.json"
+    file, usual = SUITES[suite]
+    path = size.RESULTS.parent / f"{file}.json"
     options = {"jobs": jobs, "again": again, "repetitions": repetitions or usual}
-    size.run_cases(names, cases, repeat, path, print_table, options)
+    print_table = table if suite == "power" else size.table
+    size.run_cases(names, CASES[suite], partial(repeat, suite), path, print_table, options)
 
 
 if __name__ == "__main__":

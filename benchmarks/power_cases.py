@@ -8,7 +8,7 @@ import numpy as np
 import steinwise as sw
 from benchmarks import alternatives, examples, simulate
 from benchmarks.alternatives import LAWS, Draw, two_modes
-from benchmarks.cases import CHAINS, DRAWS, LEVEL, Case, Outcome, Rule, generator
+from benchmarks.cases import CHAINS, DRAWS, LEVEL, Case, Outcome, Rule
 from steinwise.methods import AbstractMethod
 from steinwise.target import AbstractTarget
 
@@ -163,11 +163,3 @@ SIZE: dict[str, Case] = {
     **{f"{law}, n = {n}": size(law, n) for n in SIZES for law in LAWS if LAWS[law].d > 50},
 }
 """The same for right draws."""
-
-
-def repeat_power(name: str, repetition: int) -> dict[str, Outcome]:
-    return POWER[name].run(generator(name, repetition), repetition)
-
-
-def repeat_size(name: str, repetition: int) -> dict[str, Outcome]:
-    return SIZE[name].run(generator(name, repetition), repetition)

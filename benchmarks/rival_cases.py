@@ -7,7 +7,7 @@ import numpy as np
 
 import steinwise as sw
 from benchmarks import alternatives, examples, simulate
-from benchmarks.cases import Case, Outcome, Rule, generator
+from benchmarks.cases import Case, Outcome, Rule
 from benchmarks.power_cases import judge
 from steinwise.methods import AbstractMethod
 
@@ -73,11 +73,3 @@ RIVALS_SIZE: dict[str, Case] = {
     **{f"correlated-{d}": size(examples.correlated(d)) for d in (5, 30)},
 }
 """Draws that are right, n = 500."""
-
-
-def repeat_rivals(name: str, repetition: int) -> dict[str, Outcome]:
-    return RIVALS[name].run(generator(name, repetition), repetition)
-
-
-def repeat_rivals_size(name: str, repetition: int) -> dict[str, Outcome]:
-    return RIVALS_SIZE[name].run(generator(name, repetition), repetition)

@@ -55,13 +55,20 @@ def lower_bound(rate: float, repetitions: int, coverage: float = 0.95) -> float:
 def passes(rule: Any, rate: float, repetitions: int) -> bool | None:
     """Whether a rate keeps its rule; None where there is none."""
     if rule.kind == "surely at least":
-        return lower_bound(rate, repetitions) >= rule.bound
+        return lower_bound(rate, repetitions, rule.coverage) >= rule.bound
     if rule.kind == "at least":
         return rate >= rule.bound
     if rule.kind == "at most":
         return rate <= rule.bound
     low, high = interval(rule.bound, repetitions)
     return None if rule.kind == "shown" else low <= rate <= high
+
+
+def quantiles(values: Sequence[float]) -> list[float]:
+    """At 0.01, 0.02, ..., 0.99: against these, a quantile-quantile plot of p-values."""
+    import numpy as np
+
+    return np.quantile(values, np.arange(1, 100) / 100).round(4).tolist()
 
 
 def summarise(case: Any, outcomes: Sequence[dict[str, dict[str, float]]]) -> dict[str, Any]:
@@ -83,6 +90,8 @@ def summarise(case: Any, outcomes: Sequence[dict[str, dict[str, float]]]) -> dic
         }
         if rule.kind == "level" and hits:
             rows[name]["interval"] = list(interval(rule.bound, len(hits)))
+            if "pvalue" in means:
+                rows[name]["quantiles of p"] = quantiles(means["pvalue"])
     return rows
 
 

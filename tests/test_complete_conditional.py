@@ -439,7 +439,7 @@ def test_a_bad_sampler_is_answered(fn, expected):
 def test_bad_options_of_the_method():
     with pytest.raises(sw.InputError, match="fn is of type float"):
         sw.conditionals.Sampler(1.0)
-    with pytest.raises(sw.InputError, match="at least 1 draw"):
+    with pytest.raises(sw.InputError, match="n_atoms is 0: expected a whole number, at least 1"):
         sw.conditionals.Sampler(len, n_atoms=0)
     with pytest.raises(sw.InputError, match=r"n_atoms is 2\.5"):
         sw.conditionals.Sampler(len, n_atoms=2.5)

@@ -14,10 +14,10 @@ from benchmarks.size import interval, lower_bound
 from steinwise.batches import Batches, _cut
 from steinwise.functional import fssd, fssd_features, fssd_power, fssd_variance
 from steinwise.kernels import IMQ, RBF, AbstractKernel, AbstractRadial, Matern52
-from steinwise.methods import Work
 from steinwise.methods.finite_set import FSSD, draws_of_fitted_gaussian, limit_law, most_powerful
 from steinwise.samples import Samples
 from steinwise.statistics import FeatureProduct
+from steinwise.work import Work
 
 LAPLACE = np.random.default_rng(0).laplace(0, 1 / np.sqrt(2), (200, 5))
 LOCATIONS = np.random.default_rng(1).standard_normal((5, 5))
@@ -204,7 +204,7 @@ def test_the_tested_draws_teach_nothing(optimise: bool) -> None:
     changed = chains.copy()
     changed[:, 20:] *= 3.0
     (one, rest), (other, _) = (
-        FSSD(optimise=optimise).prepare(Samples.of(draws), correlated(3), Work())
+        next(FSSD(optimise=optimise).prepare(Samples.of(draws), correlated(3), Work()))
         for draws in (chains, changed)
     )
     np.testing.assert_array_equal(rest.values, chains[:, 20:])
@@ -217,7 +217,7 @@ def test_the_seed_places_the_locations() -> None:
     """Catches locations that are always the same, and randomness from elsewhere."""
     samples = Samples.of(np.random.default_rng(9).normal(size=(100, 3)))
     first, again, other = (
-        FSSD(optimise=False).prepare(samples, standard(3), Work(seed))[0].locations
+        next(FSSD(optimise=False).prepare(samples, standard(3), Work(seed)))[0].locations
         for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(first, again)
@@ -250,10 +250,10 @@ def test_given_locations_are_where_the_search_starts() -> None:
     """Catches given locations that are thrown away, and ones that cannot move."""
     samples = Samples.of(np.random.default_rng(14).laplace(size=(300, 5)))
     far = LOCATIONS + 50.0  # the kernel is 0 there, and flat
-    fitted, rest = FSSD(RBF(1.0), far).prepare(samples, standard(5), Work())
+    fitted, rest = next(FSSD(RBF(1.0), far).prepare(samples, standard(5), Work()))
     np.testing.assert_allclose(fitted.locations, far)
     assert rest.n == 240
-    near, _ = FSSD(locations=LOCATIONS).prepare(samples, standard(5), Work())
+    near, _ = next(FSSD(locations=LOCATIONS).prepare(samples, standard(5), Work()))
     assert 0.01 < np.abs(near.locations - LOCATIONS).max() < 10
 
 

@@ -10,10 +10,11 @@ from benchmarks.size import interval
 from steinwise import calibration
 from steinwise.batches import _cut
 from steinwise.calibration import bootstrap, multinomial, rademacher
-from steinwise.methods import KSD, KSDAgg, Work
+from steinwise.methods import KSD, KSDAgg
 from steinwise.methods.aggregated import imq_tiles
 from steinwise.samples import Samples
 from steinwise.statistics import BatchSums, Mean
+from steinwise.work import Work
 
 X = np.random.default_rng(0).laplace(0, 1 / np.sqrt(2), (200, 5))
 SAMPLES = Samples.of(X, independent=True)

@@ -8,7 +8,6 @@ import steinwise as sw
 from benchmarks.size import interval
 from steinwise.batches import Batches, _cut
 from steinwise.errors import InputError
-from steinwise.methods import Work
 from steinwise.methods.random_feature import (
     RFSD,
     FeatureMeans,
@@ -17,6 +16,7 @@ from steinwise.methods.random_feature import (
     squares,
 )
 from steinwise.samples import Samples
+from steinwise.work import Work
 
 # of X and V below, with gamma = 0.25, by an independent implementation
 C_PRIME, BETA_PRIME, LOG_AT_V = 5.2590376843953885, -17.187500000000004, -48.19199881447129

@@ -125,7 +125,7 @@ def test_a_discrepancy_prints_its_coordinates_from_the_largest_down():
     target = sw.Gaussian([0.5, 0.5, -1.0], np.eye(3))
     sampler = sw.conditionals.Sampler(_own_law)
     lines = str(sw.kccsd(draws, target, conditional=sampler, names=NAMES)).splitlines()
-    assert lines[0].startswith("KCC-SD (RBF kernel, norm): ")
+    assert lines[0].startswith("KCC-SD (Sampler, RBF kernel, norm): ")
     assert " +- " in lines[0]
     assert lines[3].startswith("log_sigma")
 

@@ -15,7 +15,6 @@ from steinwise import functional
 from steinwise.batches import _cut
 from steinwise.functional import slice_ksd, slice_stein_gram, sliced_ksds
 from steinwise.kernels import IMQ, RBF, AbstractKernel, median_distance
-from steinwise.methods import Work
 from steinwise.methods.sliced import (
     SLICES,
     SlicedKSD,
@@ -25,6 +24,7 @@ from steinwise.methods.sliced import (
     slice_ksd_gradient,
 )
 from steinwise.samples import Samples
+from steinwise.work import Work
 
 EQUICORRELATED = np.full((3, 3), 0.6) + 0.4 * np.eye(3)
 # of `laplace_draws`, from an independent implementation
@@ -276,15 +276,15 @@ def test_slices_are_found_on_the_start_of_every_chain(slices) -> None:
     """Catches slices that have seen the tested draws: the level would be lost."""
     values = np.random.default_rng(8).normal(size=(3, 50, 2))
     samples, target = Samples.of(values), examples.standard(2)
-    fitted, rest = SlicedKSD(slices, train=0.4).prepare(samples, target, Work())
+    fitted, rest = next(SlicedKSD(slices, train=0.4).prepare(samples, target, Work()))
     np.testing.assert_array_equal(rest.values, values[:, 20:])
     after = replace(samples, values=np.concatenate([values[:, :20], 9 + values[:, 20:]], axis=1))
-    again, _ = SlicedKSD(slices, train=0.4).prepare(after, target, Work())
+    again, _ = next(SlicedKSD(slices, train=0.4).prepare(after, target, Work()))
     np.testing.assert_array_equal(fitted.directions, again.directions)
     before = replace(samples, values=np.concatenate([2 * values[:1], values[1:]]))
-    other, _ = SlicedKSD(slices, train=0.4).prepare(before, target, Work())
+    other, _ = next(SlicedKSD(slices, train=0.4).prepare(before, target, Work()))
     assert np.abs(other.directions - fitted.directions).max() > 1e-3
-    assert fitted.prepare(rest, target, Work()) == (fitted, rest)  # nothing is held out twice
+    assert next(fitted.prepare(rest, target, Work())) == (fitted, rest)  # nothing is held out twice
 
 
 # -- verdicts ------------------------------------------------------------------------------------
@@ -330,7 +330,7 @@ def test_every_coordinate_gets_a_verdict() -> None:
     [
         ({"slices": "random"}, "slices is 'random': expected one of"),
         ({"kernel": "rbf"}, "kernel is of type str"),
-        ({"train": 1.0}, "train is 1.0: expected a share"),
+        ({"train": 1.0}, "train is 1.0: expected a number between 0 and 1"),
         ({"train": "some"}, "train is 'some'"),
         ({"directions": np.eye(2)}, "drop directions="),
     ],

@@ -7,9 +7,10 @@ import pytest
 import steinwise as sw
 from benchmarks import examples
 from steinwise.batches import Batches, _cut
-from steinwise.methods import KSD, Work
+from steinwise.methods import KSD
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, FeatureProduct, Gram, Mean, add_rows
+from steinwise.work import Work
 
 CUTS = {
     "one chain of batches of 1": (1, 30, 1),

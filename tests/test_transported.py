@@ -24,11 +24,11 @@ from steinwise.calibration import (
 )
 from steinwise.lines import MIDPOINTS
 from steinwise.methods import transported as method_module
-from steinwise.methods.abstract import Work
 from steinwise.methods.transported import BASES, CONTEXTS, Transported, TransportedStatistic
 from steinwise.samples import Samples
 from steinwise.statistics import BatchSums
 from steinwise.target import AbstractTarget
+from steinwise.work import Work
 
 STANDARD = sw.Gaussian(np.zeros(3), np.eye(3))
 
@@ -112,7 +112,7 @@ def products(others: np.ndarray, seed: int = 0) -> transport.Sums:
     n, d = others.shape
     u = np.full((n, d), 0.3)
     flat = np.zeros((n, d, transport.QUANTILES))
-    lines = transport.Lines(u, u, flat, flat, np.ones((n, d)))
+    lines = transport.Lines(u, u, flat, flat, np.ones((n, d)), u)
     pairs, sketch = method_module._pairs(d, seed), method_module._sketch(d, seed)
     places = transport.context_slices(d, pairs, sketch)
     out = transport.Sums.zeros(n, d, places["interaction"].stop, len(pairs), "float64")

@@ -8,13 +8,16 @@ import numpy as np
 
 import steinwise
 from steinwise.batches import BatchPlan, plan_batches
+from steinwise.calibration import averaged
 from steinwise.errors import InputError, SteinwiseWarning
 from steinwise.memory import budget_bytes
-from steinwise.methods import BY_NAME, AbstractMethod, Work
+from steinwise.methods import BY_NAME, AbstractMethod
+from steinwise.options import require_whole
 from steinwise.random import seed_words
 from steinwise.results import CheckResult, DrawsSummary
 from steinwise.samples import Samples
 from steinwise.target import as_target
+from steinwise.work import Work
 
 PRECISIONS = ("float64", "float32")
 
@@ -46,8 +49,8 @@ def check(
         `sw.Target.from_score(...)` or `sw.Gaussian(...)`.
     method
         "transported" (the default: the conditional probability transform of every coordinate, see
-        `sw.methods.Transported`), "ksd", "ksdagg", "fssd", "rfsd", "sksd", or a method object such
-        as `sw.methods.KCCSD(conditional=...)`.
+        `sw.methods.Transported`), "kccsd" (learned conditionals), "ksd", "ksdagg", "fssd", "rfsd",
+        "sksd", or a method object such as `sw.methods.KCCSD(sw.conditionals.Linear())`.
     alpha
         The level of the test.
     n_bootstrap
@@ -95,14 +98,17 @@ def check(
     evaluated_in = density.prepare(samples.dim)
 
     work = Work(seed, budget, dtype, progress)
-    given = samples.n
-    chosen, samples = chosen.prepare(samples, density, work)
-    statistic = chosen.statistic(samples, density, work)
-    plan = plan_batches(
-        samples, statistic.averaged, most=statistic.most_batches, batch_length=batch_length
-    )
-    verdict = chosen.calibrate(statistic, plan.batches, n_bootstrap, seed)
-    findings = chosen.findings(samples, statistic, plan, verdict, alpha)
+    runs = []
+    for fitted, tested in chosen.prepare(samples, density, work):
+        statistic = fitted.statistic(tested, density, work)
+        plan = plan_batches(
+            tested, statistic.averaged, most=statistic.most_batches, batch_length=batch_length
+        )
+        verdict = fitted.calibrate(statistic, plan.batches, n_bootstrap, seed)
+        runs.append((fitted, tested, statistic, plan, verdict))
+    verdict = averaged([run[-1] for run in runs])
+    chosen, tested, statistic, plan, _ = runs[0]
+    findings = chosen.findings(tested, statistic, plan, verdict, alpha)
     notes = plan.notes + findings.notes
     for note in notes:
         warnings.warn(note, SteinwiseWarning, stacklevel=2)
@@ -113,7 +119,7 @@ def check(
         method=chosen.name,
         description=chosen.describe(),
         findings=findings,
-        draws=_summary(samples, plan, given - samples.n),
+        draws=_summary(tested, plan, samples.n - tested.n),
         n_bootstrap=n_bootstrap,
         seed=seed,
         dtype=evaluated_in,
@@ -139,8 +145,7 @@ def _method(method: str | AbstractMethod) -> AbstractMethod:
 def _check_options(alpha: Any, n_bootstrap: Any, seed: Any, batch_length: Any, dtype: Any) -> None:
     if not isinstance(alpha, (int, float, np.floating)) or not 0 < alpha < 1:
         raise InputError(f"alpha is {alpha!r}: expected a level between 0 and 1, such as 0.05.")
-    if isinstance(n_bootstrap, bool) or not isinstance(n_bootstrap, (int, np.integer)):
-        raise InputError(f"n_bootstrap is {n_bootstrap!r}: expected a whole number.")
+    require_whole("n_bootstrap", n_bootstrap, least=1)
     needed = int(np.ceil(1 / alpha)) - 1
     if n_bootstrap < needed:
         raise InputError(
@@ -149,9 +154,7 @@ def _check_options(alpha: Any, n_bootstrap: Any, seed: Any, batch_length: Any, d
             "better."
         )
     if batch_length is not None:
-        whole = isinstance(batch_length, (int, np.integer)) and not isinstance(batch_length, bool)
-        if not whole or batch_length < 1:
-            raise InputError(f"batch_length is {batch_length!r}: expected a whole number of draws.")
+        require_whole("batch_length", batch_length, least=1)
     if dtype not in PRECISIONS:
         raise InputError(f"dtype is {dtype!r}: expected one of {PRECISIONS}.")
     seed_words(seed)

@@ -8,25 +8,27 @@ import numpy as np
 
 from steinwise.batches import plan_batches
 from steinwise.calibration import standard_error
-from steinwise.conditionals.abstract import AbstractConditional
+from steinwise.conditionals import AbstractConditional, Histogram
 from steinwise.errors import InputError, SteinwiseWarning, TooFewDraws
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.memory import budget_bytes
-from steinwise.methods import KCCSD, KSD, Work
+from steinwise.methods import KCCSD, KSD
 from steinwise.results import Discrepancy
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, BatchSums, Mean
 from steinwise.target import AbstractTarget, as_target
+from steinwise.work import Work
 
 
 def kccsd(
     draws: Any,
     target: Any,
     *,
-    conditional: AbstractConditional,
+    conditional: AbstractConditional | None = None,
     kernel: AbstractKernel | Sequence[AbstractKernel] | None = None,
     blocks: Sequence[Sequence[int | str]] | None = None,
     variant: Literal["norm", "unit-ball"] = "norm",
+    split: tuple[float, float, float] = (0.2, 0.1, 0.7),
     seed: Any = 0,
     names: Sequence[str] | None = None,
     independent: bool | None = None,
@@ -43,8 +45,9 @@ def kccsd(
     ----------
     draws, target, names, independent, memory, progress
         As in `sw.check`.
-    conditional, kernel, blocks, variant
-        As in `sw.methods.KCCSD`; the kernel is RBF(1.0) by default.
+    conditional, kernel, blocks, variant, split
+        As in `sw.methods.KCCSD`; the kernel is RBF(1.0) by default. A conditional that learns is
+        fitted to the first two parts of the split, and the value is that of the third.
     seed
         An integer or a JAX key.
 
@@ -68,8 +71,15 @@ def kccsd(
     >>> abs(found.value - exact) < 3 * found.standard_error
     True
     """
-    method = KCCSD(conditional, RBF(1.0) if kernel is None else kernel, blocks, variant)
+    method = KCCSD(
+        Histogram() if conditional is None else conditional,
+        RBF(1.0) if kernel is None else kernel,
+        blocks,
+        variant,
+        split,
+    )
     samples, density, work = _enter(draws, target, seed, names, independent, memory, progress)
+    method, samples = next(method.prepare(samples, density, work))
     statistic = Mean(method.contributions(samples, density, work))
     per_coordinate = statistic.contributions.mean(axis=0)
     error, _ = _standard_error(samples, statistic)

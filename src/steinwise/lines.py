@@ -53,6 +53,7 @@ class Lines:
     quantiles: Float[np.ndarray, "n c k"]  # F^-1 at MIDPOINTS
     quantile_scores: Float[np.ndarray, "n c k"]
     spread: Float[np.ndarray, "n c"]  # a robust standard deviation of the conditional
+    log_density: Float[np.ndarray, "n c"]  # log p(x_ij | x_i,-j)
 
     def standardised(
         self, at: Float[np.ndarray, "n c"], dtype: np.dtype
@@ -134,8 +135,9 @@ def follow(
             added = _per_line(bisect, at.shape, *_filled(known))
             known = _sorted(*_joined(known, (added, *evaluate(added))))
         found = _per_line(_finish, at.shape, at, *known)
-    u, spread, quantiles, scores = found[..., 0], found[..., 1], *np.split(found[..., 2:], 2, -1)
-    return Lines(u, score, quantiles, scores, spread)
+    u, spread, log_density = np.moveaxis(found[..., :3], -1, 0)
+    quantiles, scores = np.split(found[..., 3:], 2, axis=-1)
+    return Lines(u, score, quantiles, scores, spread, log_density)
 
 
 def _per_line(
@@ -194,7 +196,9 @@ def _normal_lines(at: np.ndarray, to_mean: np.ndarray, sd: np.ndarray) -> Lines:
     mean = (at + to_mean)[..., None]
     scores = np.broadcast_to(-standard / sd[:, None], (*at.shape, QUANTILES))
     spread = np.broadcast_to(sd, at.shape)
-    return NormalLines(ndtr(z), -z / sd, mean + sd[:, None] * standard, scores, spread)
+    quantiles = mean + sd[:, None] * standard
+    log_density = -(z**2) / 2 - np.log(sd * np.sqrt(2 * np.pi))
+    return NormalLines(ndtr(z), -z / sd, quantiles, scores, spread, log_density)
 
 
 @jax.jit
@@ -427,7 +431,7 @@ def _normalised(weights: Array) -> Array:
 
 @jax.jit
 def _finish(at: Array, nodes: Array, values: Array | None, slopes: Array) -> Array:
-    """u, the spread, the quantiles and their scores, side by side."""
+    """u, the spread, the log density, the quantiles and their scores, side by side."""
     curve = _curve(nodes, values, slopes)
     density = jnp.exp(curve.log_density)
     rising, falling = curve.slopes[..., 0], -curve.slopes[..., -1]  # in exponential tails
@@ -438,6 +442,7 @@ def _finish(at: Array, nodes: Array, values: Array | None, slopes: Array) -> Arr
     cumulative = below / total[..., None]
     place = jnp.argmax(nodes >= at[..., None], axis=-1, keepdims=True)  # the draw is a node
     u = jnp.take_along_axis(cumulative, place, axis=-1)[..., 0]
+    here = jnp.take_along_axis(curve.log_density, place, axis=-1)[..., 0] - jnp.log(total)
 
     v = jnp.asarray(MIDPOINTS)
     k = jnp.sum(cumulative[..., None, :] <= v[:, None], axis=-1) - 1  # interval of every quantile
@@ -461,7 +466,8 @@ def _finish(at: Array, nodes: Array, values: Array | None, slopes: Array) -> Arr
     lower = quantiles[..., quarter - 1 : quarter + 1].mean(axis=-1)
     spread = jnp.minimum(sd, (upper - lower) / 1.349)
     spread = jnp.where(spread > 0, spread, sd)
-    return jnp.concatenate([u[..., None], spread[..., None], quantiles, scores], axis=-1)
+    alone = jnp.stack([u, spread, here], axis=-1)
+    return jnp.concatenate([alone, quantiles, scores], axis=-1)
 
 
 def _in_tails(

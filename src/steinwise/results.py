@@ -45,6 +45,50 @@ class CoordinateResult:
     verdict: str
 
 
+@dataclass(frozen=True)
+class Learnt:
+    """The stand-in for one coordinate's (or block's) conditional law, and how well it predicts.
+
+    Losses are minus the mean log density of the validation draws: of the stand-in, and of the
+    coordinate's marginal law, which knows nothing of the others.
+    """
+
+    name: str
+    model: str
+    validation_loss: float | None  # None where the stand-in has no density
+    marginal_loss: float
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How the draws were split, and what was learnt."""
+
+    train: int
+    validation: int
+    tested: int
+    splits: int
+    rows: tuple[Learnt, ...]  # of the first split
+
+    def no_better(self) -> list[str]:
+        """The names of what the marginal law predicts as well."""
+        return [
+            row.name
+            for row in self.rows
+            if row.validation_loss is not None and row.validation_loss >= row.marginal_loss
+        ]
+
+    def notes(self) -> tuple[str, ...]:
+        names = self.no_better()
+        if not names:
+            return ()
+        shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        return (
+            f"for {len(names)} of {len(self.rows)} coordinates ({shown}) the learnt conditional "
+            "predicts the validation draws no better than the coordinate's own marginal law does. "
+            f"They hardly depend on the others, or {self.train} draws are too few to learn how.",
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Findings:
     """What a method makes of its calibrated statistic."""
@@ -56,6 +100,7 @@ class Findings:
     x: Float[np.ndarray, "n d"] | None = None  # the draws, for pictures of them
     notes: tuple[str, ...] = ()  # what must be said before the verdict
     flag_note: str = ""  # what it means that a coordinate is flagged
+    learning: Learning | None = None  # None where nothing was learnt
 
 
 @dataclass(frozen=True)
@@ -100,6 +145,11 @@ class CheckResult:
         return self.findings.coordinates
 
     @property
+    def learnt(self) -> tuple[Learnt, ...]:
+        """The model of each coordinate's conditional with its validation loss, where learnt."""
+        return () if self.findings.learning is None else self.findings.learning.rows
+
+    @property
     def rejected(self) -> bool:
         """Whether the p-value is at most alpha."""
         return bool(self.pvalue <= self.alpha)
@@ -121,6 +171,7 @@ class CheckResult:
             "draws": asdict(self.draws),
             "detectable": _plain_effect(self.findings.detectable),
             "evaluations": self.findings.evaluations,
+            "learning": _plain_learning(self.findings.learning),
             "coordinates": [_plain_coordinate(c) for c in self.coordinates],
         }
 
@@ -142,7 +193,10 @@ class CheckResult:
             effect = row.pop("effect") or Effect(np.nan, np.nan)
             rows.append(row | {"shift": effect[0], "spread": effect[1]})
         columns = ["name", "value", "pvalue", "adjusted_pvalue", "shift", "spread", "verdict"]
-        return pd.DataFrame(rows, columns=pd.Index(columns)).set_index("name")
+        table = pd.DataFrame(rows, columns=pd.Index(columns)).set_index("name")
+        if not self.learnt:
+            return table
+        return table.join(pd.DataFrame([asdict(row) for row in self.learnt]).set_index("name"))
 
     def plot(self) -> "Figure":
         """The statistic against its null, and the coordinates sorted by their contribution."""
@@ -232,6 +286,8 @@ def _report(result: CheckResult) -> list[str]:
         ("statistic", f"{result.statistic:.6g}"),
         ("p-value", f"{p}, {result.n_bootstrap} bootstraps, seed {_plain_seed(result.seed)}"),
     ]
+    if result.findings.learning is not None:
+        facts.insert(2, ("learnt", _learnt(result.findings.learning)))
     if result.findings.evaluations is not None:
         cost = result.findings.evaluations
         facts.insert(1, ("target", f"{cost} evaluations per draw and coordinate"))
@@ -249,6 +305,18 @@ def _report(result: CheckResult) -> list[str]:
     if flagged and result.findings.flag_note:
         lines += ["", _wrapped(result.findings.flag_note)]
     return lines
+
+
+def _learnt(learning: Learning) -> str:
+    """Which models, from how many draws."""
+    models = [row.model for row in learning.rows]
+    counted = ", ".join(
+        f"{model} of {models.count(model)}" if len(set(models)) > 1 else model
+        for model in dict.fromkeys(models)
+    )
+    split = f"{learning.train} draws, validated on {learning.validation}"
+    several = f"; {learning.splits} splits averaged" if learning.splits > 1 else ""
+    return f"{counted}; from {split}{several}"
 
 
 def _no_misfit(result: CheckResult) -> str:
@@ -294,6 +362,12 @@ def _plain_seed(seed: object) -> int | list[int]:
     """The seed as it can be written down: an integer, or the words of a JAX key."""
     words = seed_words(seed)
     return words[0] if len(words) == 1 else words
+
+
+def _plain_learning(learning: Learning | None) -> dict[str, Any] | None:
+    if learning is None:
+        return None
+    return asdict(learning) | {"rows": [asdict(row) for row in learning.rows]}
 
 
 def _plain_coordinate(coordinate: CoordinateResult) -> dict[str, Any]:

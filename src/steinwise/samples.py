@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float64, Int
 
 from steinwise.chains import row_autocorrelation
 from steinwise.errors import InputError
@@ -89,6 +89,10 @@ class Samples:
         """All draws, one chain after the other."""
         return self.values.reshape(-1, self.dim)
 
+    def in_order(self, order: Int[np.ndarray, " draw"]) -> "Samples":
+        """The draws of every chain in another order."""
+        return replace(self, values=self.values[:, order])
+
     def split(self, *fractions: float) -> tuple["Samples", ...]:
         """Consecutive parts of every chain with these shares of its draws; the last takes the rest.
 
@@ -97,7 +101,7 @@ class Samples:
         >>> [part.n_draws for part in sw.Samples.of(draws).split(0.2, 0.1, 0.7)]
         [2, 1, 7]
         """
-        ends = np.round(np.cumsum(fractions)[:-1] * self.n_draws).astype(int)
+        ends = np.cumsum(part_sizes(fractions, self.n_draws))[:-1]
         return tuple(replace(self, values=part) for part in np.split(self.values, ends, axis=1))
 
     def __repr__(self) -> str:
@@ -107,6 +111,16 @@ class Samples:
             draws = f"{self.n_chains} chain{s} x {self.n_draws} draws"
         shown = ", ".join(self.names[:5]) + (", ..." if self.dim > 5 else "")
         return f"Samples({draws}, {self.dim} coordinate{'s' * (self.dim > 1)}: {shown})"
+
+
+def part_sizes(fractions: Sequence[float], n: int) -> list[int]:
+    """How many of n draws each share comes to; the last takes the rest.
+
+    >>> part_sizes((0.2, 0.1, 0.7), 28)
+    [6, 2, 20]
+    """
+    ends = np.round(np.cumsum(fractions)[:-1] * n).astype(int)
+    return np.diff([0, *ends, n]).tolist()
 
 
 def _to_array(draws: Any) -> np.ndarray:

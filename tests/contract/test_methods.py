@@ -9,6 +9,7 @@ import pytest
 
 import steinwise as sw
 from benchmarks.examples import gaussian_conditionals
+from steinwise.conditionals import KDE, Histogram, Linear, MixtureDensity
 from steinwise.methods import (
     BY_NAME,
     FSSD,
@@ -37,6 +38,11 @@ METHODS: dict[str, AbstractMethod | Callable[[int], AbstractMethod]] = {
     "transported": Transported(),
     "transported, no directions": Transported(directions=False),
     "kccsd": lambda d: KCCSD(gaussian_conditionals(normal(d))),
+    "kccsd, histogram": KCCSD(Histogram(bins=6, epochs=50)),
+    "kccsd, kde": KCCSD(KDE()),
+    "kccsd, linear": KCCSD(Linear()),
+    "kccsd, linear, 3 splits": KCCSD(Linear(), splits=3),
+    "kccsd, mixture density": KCCSD(MixtureDensity(epochs=50)),
     "ksd": KSD(),
     "ksd, imq": KSD(sw.kernels.IMQ()),
     "ksd, a sign per draw": KSD(bootstrap="draws"),
@@ -60,7 +66,7 @@ def method(name: str, d: int) -> AbstractMethod:
 
 
 ORDERED = {"transported", "kccsd", "ksd, linear", "fssd", "fssd, signs"}  # by their very nature
-ORDERED |= {"sksd, learned", "sksd, active"}
+ORDERED |= {"sksd, learned", "sksd, active", *(name for name in METHODS if "kccsd" in name)}
 
 
 def check(name: str, x: np.ndarray, **options) -> sw.CheckResult:

@@ -1,7 +1,25 @@
 """Stand-ins for the complete conditionals q(x_j | x_-j) of the draws."""
 
-from steinwise.conditionals.abstract import AbstractConditional, Atoms
+from steinwise.conditionals.abstract import AbstractConditional, Atoms, TrainingData
+from steinwise.conditionals.auto import Auto
+from steinwise.conditionals.histogram import Histogram
+from steinwise.conditionals.kde import KDE
+from steinwise.conditionals.linear import Linear
+from steinwise.conditionals.mixture_density import MixtureDensity
+from steinwise.conditionals.sampled import Sampled
 from steinwise.conditionals.sampler import Sampler
 from steinwise.conditionals.transported import Transported
 
-__all__ = ["AbstractConditional", "Atoms", "Sampler", "Transported"]
+__all__ = [
+    "KDE",
+    "AbstractConditional",
+    "Atoms",
+    "Auto",
+    "Histogram",
+    "Linear",
+    "MixtureDensity",
+    "Sampled",
+    "Sampler",
+    "TrainingData",
+    "Transported",
+]

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from steinwise.conditionals.abstract import AbstractConditional, Atoms
 from steinwise.errors import InputError
+from steinwise.options import require_whole
 from steinwise.random import stream
 
-ENTRIES_PER_CALL = 2**22
+ENTRIES_PER_CALL = 2**22  # atoms in all
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,12 @@ class Sampler(AbstractConditional):
     fn: Callable[[Any, np.ndarray, int], Any]
     n_atoms: int = 10
 
+    learns: ClassVar[bool] = False
+
     def __post_init__(self) -> None:
         if not callable(self.fn):
             raise InputError(f"fn is of type {type(self.fn).__name__}: expected a function.")
-        if isinstance(self.n_atoms, bool) or not isinstance(self.n_atoms, (int, np.integer)):
-            raise InputError(f"n_atoms is {self.n_atoms!r}: expected a whole number.")
-        if self.n_atoms < 1:
-            raise InputError(f"n_atoms is {self.n_atoms}: at least 1 draw per line is needed.")
+        require_whole("n_atoms", self.n_atoms, least=1)
 
     def rows_per_call(self, d: int) -> int:
         return max(1, min(1024, ENTRIES_PER_CALL // (d * self.n_atoms)))

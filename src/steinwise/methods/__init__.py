@@ -1,6 +1,6 @@
 """Stein discrepancies as tests: each says how to make its batch sums, and no more."""
 
-from steinwise.methods.abstract import AbstractMethod, Work
+from steinwise.methods.abstract import AbstractMethod
 from steinwise.methods.aggregated import KSDAgg
 from steinwise.methods.complete_conditional import KCCSD
 from steinwise.methods.finite_set import FSSD
@@ -10,7 +10,7 @@ from steinwise.methods.sliced import SlicedKSD
 from steinwise.methods.transported import Transported
 
 BY_NAME: dict[str, type[AbstractMethod]] = {
-    method.name: method for method in (FSSD, KSD, KSDAgg, RFSD, SlicedKSD, Transported)
+    method.name: method for method in (FSSD, KCCSD, KSD, KSDAgg, RFSD, SlicedKSD, Transported)
 }
 
 __all__ = [
@@ -23,5 +23,4 @@ __all__ = [
     "KSDAgg",
     "SlicedKSD",
     "Transported",
-    "Work",
 ]

@@ -1,9 +1,8 @@
 """The contract of a method."""
 
 import abc
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from collections.abc import Iterator
+from typing import ClassVar
 
 import equinox as eqx
 
@@ -13,25 +12,7 @@ from steinwise.results import NO_MISFIT, CoordinateResult, Findings
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic
 from steinwise.target import AbstractTarget
-
-_Step = TypeVar("_Step")
-
-
-@dataclass(frozen=True)
-class Work:
-    """How a computation is to be carried out; only the seed and the precision change numbers."""
-
-    seed: object = 0
-    memory: int = 2**30
-    dtype: str = "float64"  # of the bulk
-    progress: bool | None = None  # None: on a terminal only
-
-    def bar(self, steps: Iterable[_Step], total: int, what: str) -> Iterable[_Step]:
-        """The steps, with a progress bar."""
-        from tqdm import tqdm
-
-        hidden = None if self.progress is None else not self.progress
-        return tqdm(steps, total=total, desc=what, disable=hidden, leave=False)
+from steinwise.work import Work
 
 
 class AbstractMethod(eqx.Module):
@@ -77,9 +58,12 @@ class AbstractMethod(eqx.Module):
         samples: Samples,
         target: AbstractTarget,  # noqa: ARG002
         work: Work,  # noqa: ARG002
-    ) -> "tuple[AbstractMethod, Samples]":
-        """The method with all that it learns from a part of the draws, and the draws to test."""
-        return self, samples
+    ) -> "Iterator[tuple[AbstractMethod, Samples]]":
+        """The method with all that it learns from a part of the draws, and the draws to test.
+
+        One pair for each split of the draws, whose verdicts are averaged.
+        """
+        yield self, samples
 
     @abc.abstractmethod
     def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> AbstractStatistic:

@@ -14,12 +14,13 @@ from scipy.spatial.distance import pdist
 
 from steinwise.errors import InputError
 from steinwise.kernels import along_difference, squared_distances
-from steinwise.methods.abstract import AbstractMethod, Work
+from steinwise.methods.abstract import AbstractMethod
 from steinwise.methods.kernelized import monitored
 from steinwise.random import stream
 from steinwise.samples import Samples
 from steinwise.statistics import Gram
 from steinwise.target import AbstractTarget
+from steinwise.work import Work
 
 MOST_ROWS = 5000  # among which the largest distance is sought
 

@@ -1,24 +1,32 @@
 """KCC-SD: Stein discrepancies of the complete conditionals, one coordinate or block at a time."""
 
 import functools
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from steinwise import functional
-from steinwise.conditionals.abstract import AbstractConditional
-from steinwise.errors import InputError
+from steinwise.batches import MIN_BATCHES, BatchPlan
+from steinwise.calibration import Calibration
+from steinwise.conditionals import AbstractConditional, Histogram, TrainingData
+from steinwise.conditionals.marginal import marginal_losses
+from steinwise.errors import InputError, TooFewDraws
 from steinwise.kernels import RBF, AbstractKernel, as_kernels
 from steinwise.memory import chunks
-from steinwise.methods.abstract import AbstractMethod, Work
-from steinwise.results import DEPENDENCE_NOTE
-from steinwise.samples import Samples
-from steinwise.statistics import Mean
+from steinwise.methods.abstract import AbstractMethod
+from steinwise.options import require_whole
+from steinwise.random import stream
+from steinwise.results import DEPENDENCE_NOTE, Findings, Learning, Learnt
+from steinwise.samples import Samples, part_sizes
+from steinwise.statistics import AbstractStatistic, Mean
 from steinwise.target import AbstractTarget
+from steinwise.work import Work
 
 ROWS_PER_CALL = 256
 
@@ -37,7 +45,8 @@ class KCCSD(AbstractMethod):
     Parameters
     ----------
     conditional
-        The stand-in for q(x_j | x_-j).
+        The stand-in for q(x_j | x_-j): `sw.conditionals.Sampler` for q's own (Algorithm 1), or one
+        that is learnt (Algorithm 2). The paper's histogram by default.
     kernel
         A univariate kernel, or a list with one per coordinate (per block, with `blocks`). A vector
         as bandwidth gives one per coordinate.
@@ -46,12 +55,32 @@ class KCCSD(AbstractMethod):
         kernel on R^|I|.
     variant
         "norm" for the paper's discrepancy, "unit-ball" for sum_j E sqrt(E k_cc).
+    split
+        Shares of the draws to learn a conditional from, to choose among its epochs and settings,
+        and to test: contiguous parts of every chain, random ones of independent draws. A
+        conditional that does not learn has all draws tested.
+    splits
+        How many splits to average over. Each is tested as a single one is; the normal scores of
+        their p-values are averaged, and judged as one score: valid at any dependence between the
+        splits that leaves the scores jointly normal, and conservative.
+
+    Examples
+    --------
+    >>> import numpy as np, steinwise as sw
+    >>> rng = np.random.default_rng(0)
+    >>> draws = rng.multivariate_normal(np.zeros(3), 0.2 * np.eye(3) + 0.8, size=1000)
+    >>> result = sw.check(draws, sw.Gaussian(np.zeros(3), np.eye(3)), method="kccsd")
+    >>> result.rejected, result.findings.learning.train, result.learnt[0].model
+    (True, 200, 'Histogram(20 bins)')
     """
 
-    conditional: AbstractConditional
+    conditional: AbstractConditional = Histogram()
     kernel: AbstractKernel | Sequence[AbstractKernel] = RBF(1.0)
     blocks: Sequence[Sequence[int | str]] | None = None
     variant: Literal["norm", "unit-ball"] = "norm"
+    split: tuple[float, float, float] = (0.2, 0.1, 0.7)
+    splits: int = 1
+    learning: Learning | None = None  # what `prepare` learnt
 
     name: ClassVar[str] = "kccsd"
     flag_note: ClassVar[str] = DEPENDENCE_NOTE
@@ -60,15 +89,23 @@ class KCCSD(AbstractMethod):
         if not isinstance(self.conditional, AbstractConditional):
             raise InputError(
                 f"conditional is of type {type(self.conditional).__name__}: expected a stand-in "
-                "for q(x_j | x_-j) such as sw.conditionals.Sampler(fn)."
+                "for q(x_j | x_-j) such as sw.conditionals.Histogram()."
             )
         if self.variant not in ("norm", "unit-ball"):
             raise InputError(f"variant is {self.variant!r}: expected 'norm' or 'unit-ball'.")
+        _check_split(self.split)
+        require_whole("splits", self.splits, least=1)
+        if self.splits > 1 and not self.conditional.learns:
+            raise InputError(
+                f"splits is {self.splits}, but {type(self.conditional).__name__} learns nothing "
+                "from the draws: all of them are tested at once. Drop splits=."
+            )
 
     def describe(self) -> str:
         kernel = self.kernel if isinstance(self.kernel, AbstractKernel) else self.kernel[0]
         blocks = "" if self.blocks is None else f", {len(self.blocks)} blocks"
-        return f"KCC-SD ({type(kernel).__name__} kernel, {self.variant}{blocks})"
+        stand_in = self.conditional.describe()
+        return f"KCC-SD ({stand_in}, {type(kernel).__name__} kernel, {self.variant}{blocks})"
 
     def labels(self, samples: Samples) -> tuple[str, ...]:
         if self.blocks is None:
@@ -76,13 +113,59 @@ class KCCSD(AbstractMethod):
         names = [[samples.names[j] for j in block] for block in self._partition(samples)]
         return tuple(", ".join(b[:3]) + (", ..." if len(b) > 3 else "") for b in names)
 
-    def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> Mean:
-        if self.conditional.from_tested_draws:
-            raise InputError(
-                f"{type(self.conditional).__name__} is made from the draws themselves: it gives "
-                "the value of the discrepancy (sw.kccsd), but the mean of its contributions is not "
-                'calibrated by signs. Test with method="transported".'
+    def prepare(
+        self, samples: Samples, target: AbstractTarget, work: Work
+    ) -> "Iterator[tuple[KCCSD, Samples]]":
+        """For every split, the method with its conditional learnt, and the draws to test."""
+        if self.learning is not None or not self.conditional.learns:
+            yield self, samples
+            return
+        for number in range(self.splits):
+            order = _order(samples, self.split, work.seed, number, self.splits)
+            train, validation, tested = samples.in_order(order).split(*self.split)
+            self._require_enough(samples, train, validation, tested)
+            data = TrainingData(
+                train.rows,
+                validation.rows,
+                tuple(self._partition(samples)),
+                self.labels(samples),
+                target,
+                work,
             )
+            fitted = self.conditional.fit(data)
+            learning = _learning(fitted, data, tested.n, self.splits)
+            yield replace(self, conditional=fitted, learning=learning), tested
+
+    def findings(
+        self,
+        samples: Samples,
+        statistic: AbstractStatistic,
+        plan: BatchPlan,
+        verdict: Calibration,
+        alpha: float,
+    ) -> Findings:
+        found = super().findings(samples, statistic, plan, verdict, alpha)
+        if self.learning is None:
+            return found
+        return replace(found, learning=self.learning, notes=self.learning.notes())
+
+    def _require_enough(self, samples: Samples, *parts: Samples) -> None:
+        least = self.conditional.least_train, self.conditional.least_validation, MIN_BATCHES
+        if all(part.n >= count for part, count in zip(parts, least, strict=True)):
+            return
+        needed = next(
+            samples.n_chains * n
+            for n in itertools.count(samples.n_draws)
+            if (samples.n_chains * np.array(part_sizes(self.split, n)) >= least).all()
+        )
+        counts = " / ".join(str(part.n) for part in parts)
+        raise TooFewDraws(
+            f"{samples.n} draws split into {counts} to learn from, to validate on and to test: "
+            f"{self.conditional.describe()} needs at least {least[0]} / {least[1]} / {least[2]}, "
+            f"which is {needed} draws in all with split={self.split}."
+        )
+
+    def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> Mean:
         return Mean(self.contributions(samples, target, work))
 
     def contributions(
@@ -93,10 +176,9 @@ class KCCSD(AbstractMethod):
         groups = self._groups(samples, work.seed)
         scores = target.score(x, memory=work.memory)
         out = np.empty((samples.n, len(self.labels(samples))))
-        conditional = self.conditional.fit(samples, target, work.memory)
-        parts = list(chunks(samples.n, conditional.rows_per_call(samples.dim)))
+        parts = list(chunks(samples.n, self.conditional.rows_per_call(samples.dim)))
         for part in work.bar(parts, len(parts), "KCC-SD"):
-            atoms = conditional.atoms(x[part], work.seed, part.start)
+            atoms = self.conditional.atoms(x[part], work.seed, part.start)
             for columns, index, kernel in groups:
                 if self.blocks is None:
                     points, weights = atoms.points[:, index], atoms.weights[:, index]
@@ -130,7 +212,6 @@ class KCCSD(AbstractMethod):
         if self.blocks is not None:
             raise InputError("the witness is a function of one coordinate: drop blocks=.")
         groups = self._groups(samples, work.seed)
-        conditional = self.conditional.fit(samples, target, work.memory)
 
         def at(x: np.ndarray, points: np.ndarray | None = None) -> np.ndarray:
             x = np.asarray(x, dtype=np.float64)
@@ -141,8 +222,8 @@ class KCCSD(AbstractMethod):
                     f"{samples.dim}) and (n, {samples.dim}, p)."
                 )
             out = np.empty(lines.shape)
-            for part in chunks(len(x), conditional.rows_per_call(samples.dim)):
-                atoms = conditional.atoms(x[part], work.seed, part.start)
+            for part in chunks(len(x), self.conditional.rows_per_call(samples.dim)):
+                atoms = self.conditional.atoms(x[part], work.seed, part.start)
                 for columns, index, kernel in groups:
                     y, weights = atoms.points[:, index], atoms.weights[:, index]
                     scores = target.line_scores(
@@ -178,9 +259,10 @@ class KCCSD(AbstractMethod):
         ]
 
     def _partition(self, samples: Samples) -> list[np.ndarray]:
+        if self.blocks is None:
+            return [np.array([j]) for j in range(samples.dim)]
         position = {name: j for j, name in enumerate(samples.names)}
         position |= {j: j for j in range(samples.dim)}  # type: ignore[misc]
-        assert self.blocks is not None
         try:
             blocks = [np.array([position[j] for j in block], dtype=int) for block in self.blocks]
         except (KeyError, TypeError) as error:
@@ -214,6 +296,56 @@ class KCCSD(AbstractMethod):
                 pieces.append(np.asarray(function(kernel, *padded))[:size])
         out = np.concatenate(pieces)
         return out if out.ndim == 2 else out[:, None]
+
+
+def _check_split(split: object) -> None:
+    numbers = isinstance(split, (tuple, list)) and all(
+        isinstance(share, (int, float, np.number)) and not isinstance(share, bool)
+        for share in split
+    )
+    if not numbers or len(split) != 3 or min(split) <= 0 or abs(sum(split) - 1) > 1e-6:  # type: ignore[arg-type]
+        raise InputError(
+            f"split is {split!r}: expected three positive shares that sum to 1, to learn from, to "
+            "validate on and to test, such as (0.2, 0.1, 0.7)."
+        )
+
+
+def _order(
+    samples: Samples, split: tuple[float, float, float], seed: object, number: int, splits: int
+) -> Int[np.ndarray, " draw"]:
+    """The draws of a chain in the order train, validation, test.
+
+    Independent draws are shuffled. Chains are not: what is learnt from is one stretch of every
+    chain, for split k of K the k-th of K evenly spaced ones.
+    """
+    if samples.independent:
+        return stream(seed, "split", number).permutation(samples.n_draws)
+    held_out = round((split[0] + split[1]) * samples.n_draws)
+    start = round(number / splits * (samples.n_draws - held_out))
+    every = np.arange(samples.n_draws)
+    stretch = slice(start, start + held_out)
+    return np.concatenate([every[stretch], every[:start], every[start + held_out :]])
+
+
+def _learning(
+    fitted: AbstractConditional, data: TrainingData, tested: int, splits: int
+) -> Learning:
+    """What was learnt, beside the law of each coordinate alone."""
+    log_density = fitted.log_density(data.validation)
+    marginal = marginal_losses(data)
+    losses = [None] * len(data.labels) if log_density is None else -log_density.mean(axis=0)
+    models = fitted.chosen(len(data.labels))
+    rows = zip(data.labels, models, losses, marginal, strict=True)
+    return Learning(
+        train=len(data.train),
+        validation=len(data.validation),
+        tested=tested,
+        splits=splits,
+        rows=tuple(
+            Learnt(name, model, None if loss is None else float(loss), float(alone))
+            for name, model, loss, alone in rows
+        ),
+    )
 
 
 @functools.cache

@@ -12,6 +12,7 @@ held-out part of the draws, so that the test has the largest power (FSSD-opt).
 Jitkrittum, Xu, Szabo, Fukumizu and Gretton, "A linear-time kernel goodness-of-fit test", 2017.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar, Literal, NamedTuple
 
@@ -27,12 +28,14 @@ from steinwise.errors import InputError, TooFewDraws
 from steinwise.functional import fssd_features, fssd_power
 from steinwise.kernels import RBF, AbstractKernel, AbstractRadial
 from steinwise.memory import chunks
-from steinwise.methods.abstract import AbstractMethod, Work
+from steinwise.methods.abstract import AbstractMethod
+from steinwise.options import require_share
 from steinwise.random import stream
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, FeatureProduct
 from steinwise.target import AbstractTarget
 from steinwise.threads import one_blas_thread
+from steinwise.work import Work
 
 NULLS = ("covariance", "signs")
 SQUARED_WIDTHS = 2.0 ** np.linspace(-3, 3, 5)  # where the search may start, times the kernel's own
@@ -110,8 +113,7 @@ class FSSD(AbstractMethod):
                 f"the kernel is a {type(self.kernel).__name__}, and only the width of a radial one "
                 "can be optimised: pass optimise=False, or sw.kernels.RBF or IMQ."
             )
-        if not isinstance(self.train, (int, float, np.number)) or not 0 < self.train < 1:
-            raise InputError(f"train is {self.train!r}: expected a share of the draws, as 0.2.")
+        require_share("train", self.train)
         if self.null not in NULLS:
             raise InputError(f"null is {self.null!r}: expected one of {NULLS}.")
 
@@ -125,10 +127,11 @@ class FSSD(AbstractMethod):
 
     def prepare(
         self, samples: Samples, target: AbstractTarget, work: Work
-    ) -> "tuple[FSSD, Samples]":
+    ) -> "Iterator[tuple[FSSD, Samples]]":
         """The method with locations and width learnt from the first draws, and the other draws."""
         if not self.optimise and not isinstance(self.locations, int):
-            return self, samples
+            yield self, samples
+            return
         training, tested = samples.split(self.train, 1 - self.train)
         if min(training.n, tested.n) < 2:
             raise TooFewDraws(
@@ -147,7 +150,7 @@ class FSSD(AbstractMethod):
             x = x[:: -(-len(x) // MOST_TRAINING_ROWS)]
             score = target.score(x, memory=work.memory)
             kernel, locations = most_powerful(kernel, locations, x, score)
-        return replace(self, kernel=kernel, locations=locations), tested
+        yield replace(self, kernel=kernel, locations=locations), tested
 
     def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> FeatureProduct:
         locations = self._fixed(samples)

@@ -1,5 +1,6 @@
 """KSD: the kernelized Stein discrepancy, a Gram matrix over pairs of draws."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar, Literal, get_args
 
@@ -12,10 +13,11 @@ from steinwise.calibration import Calibration, calibrate, multinomial, rademache
 from steinwise.errors import InputError
 from steinwise.functional import in_precision_of
 from steinwise.kernels import RBF, AbstractKernel
-from steinwise.methods.abstract import AbstractMethod, Work
+from steinwise.methods.abstract import AbstractMethod
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, Gram, Mean
 from steinwise.target import AbstractTarget
+from steinwise.work import Work
 
 Bootstraps = Literal["batches", "draws", "multinomial"]
 MOST_DRAWS = 5000  # whose signs can be drawn one by one: the Gram matrix is held whole
@@ -76,15 +78,16 @@ class KSD(AbstractMethod):
         samples: Samples,
         target: AbstractTarget,  # noqa: ARG002
         work: Work,  # noqa: ARG002
-    ) -> tuple[AbstractMethod, Samples]:
+    ) -> Iterator[tuple[AbstractMethod, Samples]]:
         if self.bootstrap == "batches":
-            return self, samples
+            yield self, samples
+            return
         if samples.n > MOST_DRAWS:
             raise InputError(
                 f"bootstrap={self.bootstrap!r} holds a matrix of all pairs of draws: at most "
                 f"{MOST_DRAWS}, not {samples.n}. The default, 'batches', has no such limit."
             )
-        return self, replace(samples, independent=True)  # as published, whatever they are
+        yield self, replace(samples, independent=True)  # as published, whatever they are
 
     def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> AbstractStatistic:
         scores = target.score(samples.rows, memory=work.memory)

@@ -28,12 +28,14 @@ from steinwise.chains import MOST_COLUMNS, evenly
 from steinwise.errors import InputError
 from steinwise.kernels import MEDIAN_ROWS, median_distance
 from steinwise.memory import chunks
-from steinwise.methods.abstract import AbstractMethod, Work
+from steinwise.methods.abstract import AbstractMethod
+from steinwise.options import require_whole
 from steinwise.random import stream
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, BatchSums, add_rows
 from steinwise.target import AbstractTarget
 from steinwise.threads import one_blas_thread
+from steinwise.work import Work
 
 TARGET_DRAWS = 5000
 GAMMA = {"signs": 1.0, "target": 0.25}
@@ -125,9 +127,7 @@ class RFSD(AbstractMethod):
             raise InputError(f"kind is {self.kind!r}: expected one of {sorted(LAWS)}.")
         if self.null not in GAMMA:
             raise InputError(f"null is {self.null!r}: expected 'signs' or 'target'.")
-        whole = isinstance(self.features, (int, np.integer)) and not isinstance(self.features, bool)
-        if not whole or self.features < 1:
-            raise InputError(f"features is {self.features!r}: expected a whole number, at least 1.")
+        require_whole("features", self.features, least=1)
         if not 0 < self._gamma <= 1:
             raise InputError(f"gamma is {self.gamma!r}: expected a number in (0, 1].")
         if not 0 < self.degrees_of_freedom < np.inf:

@@ -31,13 +31,15 @@ from steinwise.errors import InputError, TooFewDraws
 from steinwise.functional import slice_stein, slice_stein_gram
 from steinwise.kernels import RBF, AbstractKernel, median_distance, one_per_coordinate, over_pairs
 from steinwise.memory import chunks
-from steinwise.methods.abstract import AbstractMethod, Work
+from steinwise.methods.abstract import AbstractMethod
 from steinwise.methods.kernelized import monitored
+from steinwise.options import require_share
 from steinwise.random import stream
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, BatchSums, Gram
 from steinwise.target import AbstractTarget
 from steinwise.threads import one_blas_thread
+from steinwise.work import Work
 
 SLICES = ("axes", "learned", "active")
 LEAST_TRAINING, MOST_TRAINING = 10, 500  # draws
@@ -108,11 +110,7 @@ class SlicedKSD(AbstractMethod):
                 f"kernel is of type {type(self.kernel).__name__}: expected one kernel such as "
                 "sw.kernels.RBF('median')."
             )
-        if not isinstance(self.train, (int, float, np.floating)) or not 0 < self.train < 1:
-            raise InputError(
-                f"train is {self.train!r}: expected a share of the draws between 0 and 1, such as "
-                "0.2."
-            )
+        require_share("train", self.train)
         if self.directions is not None and self.slices == "axes":
             raise InputError(
                 "directions came with slices='axes', which project on the axes: drop directions=, "
@@ -127,9 +125,10 @@ class SlicedKSD(AbstractMethod):
 
     def prepare(
         self, samples: Samples, target: AbstractTarget, work: Work
-    ) -> "tuple[SlicedKSD, Samples]":
+    ) -> "Iterator[tuple[SlicedKSD, Samples]]":
         if self.slices == "axes" or self.directions is not None:
-            return self, samples
+            yield self, samples
+            return
         held_out, rest = samples.split(self.train, 1 - self.train)
         if held_out.n < LEAST_TRAINING:
             raise TooFewDraws(
@@ -143,7 +142,7 @@ class SlicedKSD(AbstractMethod):
             directions = learned_directions(self.kernel, x, score, work.seed)
         else:
             directions = active_directions(x, score, work.seed)
-        return replace(self, directions=directions), rest
+        yield replace(self, directions=directions), rest
 
     def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> "SlicedGram":
         x, directions = samples.rows, self._directions(samples.dim)

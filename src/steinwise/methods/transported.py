@@ -25,12 +25,13 @@ from steinwise.errors import InputError
 from steinwise.frames import Frame
 from steinwise.lines import EVALUATIONS, Guide, follow, make_guide
 from steinwise.memory import chunks
-from steinwise.methods.abstract import AbstractMethod, Work
+from steinwise.methods.abstract import AbstractMethod
 from steinwise.random import stream
 from steinwise.results import DEPENDENCE_NOTE, NO_MISFIT, CoordinateResult, Findings
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, BatchSums
 from steinwise.target import AbstractTarget
+from steinwise.work import Work
 
 MOST_PAIRS = 500  # products of two other coordinates that are looked at one by one
 LINES_AT_ONCE, LINES_PER_BLOCK = 2**13, 64  # lines, each of a draw; lines that share their sums

@@ -1,0 +1,155 @@
+"""Ridge regression of every coordinate on the others, all of them in one solve."""
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from steinwise.chains import evenly
+from steinwise.conditionals.abstract import (
+    AbstractConditional,
+    Atoms,
+    Scale,
+    TrainingData,
+    learnt_by,
+)
+from steinwise.conditionals.marginal import log_sum_exp, rule_of_thumb
+from steinwise.options import require_whole
+from steinwise.threads import one_blas_thread
+
+PENALTIES = 10.0 ** np.arange(-3, 3)  # relative to the variance of a coordinate
+MOST_RESIDUALS = 1000  # more change their quantiles little
+
+
+class _Fitted(NamedTuple):
+    scale: Scale
+    blocks: tuple[Int[np.ndarray, " _"], ...]
+    precision: Float[np.ndarray, "d d"]  # of the penalised covariance, standardised
+    residuals: Float[np.ndarray, "m d"]  # the atoms; those of a block are rows of residuals
+    rows: int  # that they come from
+
+
+@dataclass(frozen=True, eq=False)
+class Linear(AbstractConditional):
+    r"""Linear regression with the residuals' own law.
+
+    .. math:: y = \beta_j^\top x_{-j} + e, \qquad e \in \{\text{quantiles of the residuals of } j\}
+
+    The coefficients of all ridge regressions are in one matrix P = (C + penalty I)^-1 of the
+    standardised draws: beta_j = -P_j,-j / P_jj. One penalty serves all coordinates, that of the
+    lowest validation loss. The residuals are those of the training draws, narrower than those of
+    new draws by what the error of the coefficients adds: over training sets, the stand-in is then
+    as wide as q's conditional. (Residuals of draws left out count that error twice, and a stand-in
+    that is too wide takes the power: 0.3 instead of 1.0 for Laplace noise in 30 coordinates.) The
+    residuals of a block are kept together.
+
+    Parameters
+    ----------
+    n_atoms
+        Quantiles of the residuals, or, for a block of several coordinates, residuals, evenly spread
+        over the training draws.
+
+    Examples
+    --------
+    >>> import numpy as np, steinwise as sw
+    >>> rng = np.random.default_rng(0)
+    >>> draws = rng.multivariate_normal(np.zeros(2), [[1, 0.7], [0.7, 1]], size=600)
+    >>> method = sw.methods.KCCSD(sw.conditionals.Linear())
+    >>> sw.check(draws, sw.Gaussian(np.zeros(2), np.eye(2)), method=method).rejected
+    True
+    """
+
+    n_atoms: int = 32
+    _fitted: _Fitted | None = field(default=None, repr=False)
+
+    least_train = 4
+    least_validation = 2
+
+    def __post_init__(self) -> None:
+        require_whole("n_atoms", self.n_atoms, least=1)
+
+    @one_blas_thread
+    def fit(self, data: TrainingData) -> "Linear":
+        covariance, unseen = (
+            _second_moments(part, data.scale) for part in (data.train, data.validation)
+        )
+        candidates = [_inverse(covariance, penalty) for penalty in PENALTIES]
+        precision = min(candidates, key=lambda one: _loss(one, unseen))
+        rows = data.train[evenly(len(data.train), MOST_RESIDUALS)]
+        residuals = _residuals(data.scale.apply(rows), precision, data.blocks)
+        atoms = _quantiles(residuals, self.n_atoms)
+        for block in data.blocks:
+            if len(block) > 1:  # residuals as they are, in turn where there are too few
+                atoms[:, block] = np.resize(
+                    residuals[evenly(len(rows), self.n_atoms)][:, block], (self.n_atoms, len(block))
+                )
+        fitted = _Fitted(data.scale, data.blocks, precision, atoms, len(rows))
+        return replace(self, _fitted=fitted)
+
+    def atoms(self, x: np.ndarray, seed: object, first_row: int) -> Atoms:  # noqa: ARG002
+        scale, blocks, precision, residuals, _ = learnt_by(self, self._fitted)
+        z = scale.apply(x)
+        centres = z - _residuals(z, precision, blocks)
+        points = centres[..., None] + residuals.T
+        points *= scale.sd[:, None]
+        points += scale.mean[:, None]
+        return Atoms(points, np.full(points.shape, 1.0 / self.n_atoms))
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        """A normal kernel around every residual."""
+        scale, blocks, precision, residuals, rows = learnt_by(self, self._fitted)
+        found = _residuals(scale.apply(x), precision, blocks)
+        columns = []
+        for block in blocks:
+            unit = residuals[:, block].std(axis=0) * rule_of_thumb(rows, len(block))
+            steps = (found[:, None, block] - residuals[:, block]) / unit
+            peak = np.log(unit * np.sqrt(2 * np.pi) * scale.sd[block]).sum()
+            squared = (steps**2).sum(axis=-1)
+            columns.append(log_sum_exp(-squared / 2) - np.log(self.n_atoms) - peak)
+        return np.stack(columns, axis=1)
+
+
+def _quantiles(values: Float[np.ndarray, "t d"], count: int) -> Float[np.ndarray, "m d"]:
+    """At the middles of so many equal shares, by linear interpolation; one sort for all columns."""
+    ordered = np.sort(values.T, axis=1).T
+    place = (np.arange(count) + 0.5) / count * (len(values) - 1)
+    below = np.minimum(place.astype(int), len(values) - 2)
+    share = (place - below)[:, None]
+    return ordered[below] * (1 - share) + ordered[below + 1] * share
+
+
+def _second_moments(x: Float[np.ndarray, "n d"], scale: Scale) -> Float[np.ndarray, "d d"]:
+    """Of standardised draws."""
+    centred = x - scale.mean
+    return centred.T @ centred / (len(x) * np.outer(scale.sd, scale.sd))
+
+
+def _inverse(covariance: Float[np.ndarray, "d d"], penalty: float) -> Float[np.ndarray, "d d"]:
+    """(C + penalty I)^-1 by Cholesky."""
+    from scipy.linalg import cho_factor, cho_solve
+
+    every = np.eye(len(covariance))
+    return cho_solve(cho_factor(covariance + penalty * every, lower=True), every)
+
+
+def _loss(precision: Float[np.ndarray, "d d"], unseen: Float[np.ndarray, "d d"]) -> float:
+    """Of normal residuals with the variance that they have, from second moments of unseen draws."""
+    variance = ((precision @ unseen) * precision).sum(axis=1) / precision.diagonal() ** 2
+    return float(np.log(variance).sum())
+
+
+def _residuals(
+    z: Float[np.ndarray, "n d"],
+    precision: Float[np.ndarray, "d d"],
+    blocks: tuple[Int[np.ndarray, " _"], ...],
+) -> Float[np.ndarray, "n d"]:
+    """x_I - E[x_I | x_-I] = P_II^-1 (P x)_I for every block I."""
+    products = z @ precision
+    if len(blocks) == z.shape[1]:
+        return products / precision.diagonal()
+    for block in blocks:
+        products[:, block] = np.linalg.solve(
+            precision[np.ix_(block, block)], products[:, block].T
+        ).T
+    return products
