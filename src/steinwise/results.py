@@ -112,7 +112,7 @@ class CheckResult:
             if f.name not in ("null", "findings", "draws")
         }
         plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in plain.items()}
-        plain["seed"] = _plain_seed(self.seed)
+        plain["seed"] = plain_seed(self.seed)
         plain["notes"] = list(self.notes)
         return {
             "schema_version": SCHEMA_VERSION,
@@ -188,7 +188,7 @@ class Discrepancy:
         if self.per_coordinate is not None:
             order = np.argsort(-self.per_coordinate)[:ROWS_SHOWN]
             rows = [(self.names[j], f"{self.per_coordinate[j]:.6g}") for j in order]
-            lines += ["", *_aligned([("coordinate", "value"), *rows])]
+            lines += ["", *aligned([("coordinate", "value"), *rows])]
             lines += _left_out(len(self.names))
         return "\n".join(lines)
 
@@ -230,14 +230,14 @@ def _report(result: CheckResult) -> list[str]:
         ("draws", f"{shape}; {draws.dim} coordinate{'s' * (draws.dim > 1)}"),
         ("batches", batches),
         ("statistic", f"{result.statistic:.6g}"),
-        ("p-value", f"{p}, {result.n_bootstrap} bootstraps, seed {_plain_seed(result.seed)}"),
+        ("p-value", f"{p}, {result.n_bootstrap} bootstraps, seed {plain_seed(result.seed)}"),
     ]
     if result.findings.evaluations is not None:
         cost = result.findings.evaluations
         facts.insert(1, ("target", f"{cost} evaluations per draw and coordinate"))
     if result.dtype != "float64":
         facts.append(("precision", f"the density was evaluated in {result.dtype}"))
-    lines = ["steinwise check", *("  " + line for line in _aligned(facts))]
+    lines = ["steinwise check", *("  " + line for line in aligned(facts))]
     lines += ["\n" + _wrapped(f"Note: {note}") for note in result.notes]
     if result.rejected:
         lines.append(f"\nMisfit: the draws do not fit the density at level {result.alpha}.")
@@ -275,7 +275,7 @@ def _coordinate_table(result: CheckResult) -> list[str]:
         if c.effect is not None:
             size = (f"{c.effect.shift:+.2f}", f"{c.effect.spread:.2f}")
         rows.append((c.name, *size, f"{c.adjusted_pvalue:.3f}", c.verdict))
-    return _aligned(rows) + _left_out(len(ordered))
+    return aligned(rows) + _left_out(len(ordered))
 
 
 def _left_out(count: int) -> list[str]:
@@ -283,14 +283,14 @@ def _left_out(count: int) -> list[str]:
     return [f"... and {more} more"] if more > 0 else []
 
 
-def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Columns padded to their widest entry; the last one is left ragged."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     padded = ("  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)) for r in rows)
     return [line.rstrip() for line in padded]
 
 
-def _plain_seed(seed: object) -> int | list[int]:
+def plain_seed(seed: object) -> int | list[int]:
     """The seed as it can be written down: an integer, or the words of a JAX key."""
     words = seed_words(seed)
     return words[0] if len(words) == 1 else words
