@@ -23,6 +23,7 @@ from steinwise.errors import InputError, SteinwiseWarning, TooFewDraws
 from steinwise.kernels import IMQ
 from steinwise.memory import budget_bytes
 from steinwise.methods import KSD, Work
+from steinwise.optional import require
 from steinwise.results import SCHEMA_VERSION, aligned, plain_seed
 from steinwise.samples import Samples
 from steinwise.statistics import Gram
@@ -94,8 +95,6 @@ class Comparison:
 
     def to_dataframe(self) -> "pd.DataFrame":
         """One row per set, the best first, indexed by its name. Needs pandas."""
-        from steinwise.adapters.common import require
-
         pandas = require("pandas", "io", "to_dataframe")
         return pandas.DataFrame([asdict(ranked) for ranked in self.sets]).set_index("name")
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from steinwise.optional import require
 from steinwise.random import seed_words
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr  # pyright: ignore[reportMissingImports]
     from matplotlib.figure import Figure
 
 SCHEMA_VERSION = 1
@@ -130,19 +132,30 @@ class CheckResult:
 
     def to_dataframe(self) -> "pd.DataFrame":
         """One row per coordinate, indexed by its name. Needs pandas."""
-        try:
-            import pandas as pd
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                "to_dataframe needs pandas: pip install 'steinwise[io]'"
-            ) from error
+        pandas = require("pandas", "io", "to_dataframe")
         rows = []
         for c in self.coordinates:
             row = asdict(c)
             effect = row.pop("effect") or Effect(np.nan, np.nan)
             rows.append(row | {"shift": effect[0], "spread": effect[1]})
         columns = ["name", "value", "pvalue", "adjusted_pvalue", "shift", "spread", "verdict"]
-        return pd.DataFrame(rows, columns=pd.Index(columns)).set_index("name")
+        return pandas.DataFrame(rows, columns=pandas.Index(columns)).set_index("name")
+
+    def to_dataset(self) -> "xr.Dataset":
+        """The same as an xarray Dataset, with version, method, seed and p-value as attributes.
+
+        It fits beside the draws in the user's own file or container, as a group of its own::
+
+            found = result.to_dataset()
+            found.to_netcdf("run.nc", mode="a", group="stein", engine="h5netcdf")
+            found.to_zarr("run.zarr", mode="w", group="stein", consolidated=False)
+            zarr.consolidate_metadata("run.zarr")    # if the file has consolidated metadata
+            idata.add_groups(stein=found)            # InferenceData
+            tree["stein"] = xarray.DataTree(found)   # DataTree
+        """
+        from steinwise.datasets import dataset_of
+
+        return dataset_of(self)
 
     def plot(self) -> "Figure":
         """The statistic against its null, and the coordinates sorted by their contribution."""

@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -118,16 +117,6 @@ def by_rows(
         return values, scores
 
     return evaluate
-
-
-def require(module: str, extra: str, caller: str) -> Any:
-    """Import a module of an optional package, or say which extra brings it."""
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f'{caller} needs {module.split(".")[0]}: pip install "steinwise[{extra}]" ({error})'
-        ) from error
 
 
 def require_parameters(

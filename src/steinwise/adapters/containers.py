@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from steinwise.adapters.common import Variable, require
+from steinwise.adapters.common import Variable
 from steinwise.errors import InputError
+from steinwise.optional import require
 
 
 def read_group(container: Any, group: str) -> Any:
@@ -37,9 +38,10 @@ def _open(path: Path, group: str) -> Any:
     xarray = require("xarray", "io", "reading a file")
     if not path.exists():
         raise InputError(f"there is no file {path}.")
-    engine = "zarr" if path.is_dir() else None
+    # metadata of single groups are always there, consolidated ones need not be
+    options = {"engine": "zarr", "consolidated": False} if path.is_dir() else {}
     try:
-        with xarray.open_dataset(path, group=group, engine=engine) as dataset:
+        with xarray.open_dataset(path, group=group, **options) as dataset:
             return dataset.load()
     except (KeyError, OSError) as error:
         raise InputError(

@@ -10,12 +10,12 @@ from steinwise.adapters.common import (
     Block,
     Variable,
     refuse_discrete,
-    require,
     require_parameters,
     samples_of,
     split,
 )
 from steinwise.errors import InputError
+from steinwise.optional import require
 from steinwise.random import stream
 from steinwise.samples import Samples
 from steinwise.target import AbstractTarget, Target

@@ -15,13 +15,13 @@ from steinwise.adapters.common import (
     by_rows,
     host_target,
     refuse_discrete,
-    require,
     require_parameters,
     samples_of,
     split,
 )
 from steinwise.adapters.containers import read_group, variables
 from steinwise.errors import InputError, TargetError
+from steinwise.optional import require
 from steinwise.samples import Samples
 from steinwise.target import AbstractTarget, Target
 

@@ -10,11 +10,11 @@ from steinwise.adapters.common import (
     by_rows,
     host_target,
     labels,
-    require,
     require_parameters,
 )
 from steinwise.adapters.containers import read_group, variables
 from steinwise.errors import InputError
+from steinwise.optional import require
 from steinwise.samples import Samples
 from steinwise.target import AbstractTarget
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from steinwise.adapters.common import host_target, require
+from steinwise.adapters.common import host_target
 from steinwise.errors import InputError, SteinwiseWarning, TargetError
+from steinwise.optional import require
 from steinwise.samples import Samples
 from steinwise.target import AbstractTarget
 
