@@ -12,6 +12,7 @@ import pytest
 import xarray
 
 import steinwise as sw
+from steinwise.adapters.containers import read_group
 
 LABELS = (
     "mu",
@@ -46,8 +47,8 @@ def model():
 def posterior(model):
     """Exact draws: without observations the posterior is the prior."""
     with PLAIN:
-        prior = pm.sample_prior_predictive(600, model=model, random_seed=1).prior
-    return prior.assign_coords(chain=[0])
+        found = pm.sample_prior_predictive(600, model=model, random_seed=1)
+    return read_group(found, "prior")
 
 
 @pytest.fixture(scope="module")
