@@ -156,7 +156,7 @@ def test_a_guide_that_is_a_function():
     assert samples.names == ("tau",)
     with pytest.raises(sw.InputError, match=r"params=svi.run"):
         sw.from_numpyro(svi, args=(2.0,))
-    with pytest.raises(TypeError):
+    with pytest.raises(sw.InputError, match="Pass args="):
         sw.from_numpyro(svi, params=learnt.params)
 
 
@@ -223,6 +223,21 @@ def test_a_draw_at_its_bound_is_named():
     draws[0, 7] = 1.0
     with pytest.raises(sw.InputError, match=r"\(share\).*at its bound"):
         unconstrained({"share": Variable.of(draws)}, Model(model, (), {}), None)
+
+
+def test_a_model_that_is_fixed_to_32_bit():
+    """A scan whose carry is float32 does not trace in 64 bit; the draws and density still come."""
+
+    def model():
+        x = numpyro.sample("x", dist.Normal(0.0, 1.0))
+        total, _ = jax.lax.scan(lambda c, _: (c + x, None), jnp.float32(0.0), None, length=2)
+        numpyro.sample("tau", dist.HalfNormal(1.0 + total**2))
+
+    mcmc = _run(model, draws=50, chains=1)
+    samples, target = sw.from_numpyro(mcmc)
+    np.testing.assert_allclose(samples.rows[:, 0], mcmc.get_samples()["x"])
+    with pytest.warns(sw.SteinwiseWarning, match="float32"):
+        assert target.prepare(2) == "float32"
 
 
 def test_x64_is_left_on_where_it_was_on():

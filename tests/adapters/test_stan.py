@@ -224,6 +224,12 @@ def test_what_is_refused(fit, model, bridge):
         sw.from_stan(without, model)
     with pytest.raises(sw.InputError, match="the draws have no tau"):
         sw.from_stan(without, bridge)
+    flat = {name: values[0] for name, values in arrays.items()}
+    with pytest.raises(sw.InputError, match=r"expected \(chain, draw, ...\)"):
+        sw.from_stan(flat, model)
+    shorter = arrays | {"tau": arrays["tau"][:, :100]}
+    with pytest.raises(sw.InputError, match="differ in their numbers of chains and draws"):
+        sw.from_stan(shorter, model)
     broken = arrays | {"w": arrays["w"] + 0.1}
     with pytest.raises(sw.InputError, match="Stan cannot unconstrain draw 0 of chain 0"):
         sw.from_stan(broken, model)

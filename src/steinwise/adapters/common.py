@@ -25,6 +25,11 @@ class Variable:
     def of(cls, values: Any) -> "Variable":
         """Draws (chain, draw, ...) whose entries are called by their position."""
         array = np.asarray(values)
+        if array.ndim < 2:
+            raise InputError(
+                f"the draws of a parameter have shape {array.shape}: expected (chain, draw, ...). "
+                "One chain is array[None]."
+            )
         return cls(array, tuple(tuple(map(str, range(size))) for size in array.shape[2:]))
 
     @property
@@ -132,6 +137,9 @@ def require_parameters(
             "run. Pass all, and look at the rows you want: "
             f"result.to_dataframe().filter(like={next(iter(draws), 'theta')!r}, axis=0)."
         )
+    sizes = {name: draws[name].values.shape[:2] for name in shapes}
+    if len(set(sizes.values())) > 1:
+        raise InputError(f"parameters differ in their numbers of chains and draws: {sizes}.")
     for name, shape in shapes.items():
         if draws[name].shape != tuple(shape):
             raise InputError(

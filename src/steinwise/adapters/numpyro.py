@@ -88,7 +88,12 @@ def from_numpyro(
     model = Model(svi.model, args or (), {**svi.static_kwargs, **(kwargs or {})})
     key = jax.random.key(int(stream(seed, "guide").integers(2**31)))
     guide = infer.Predictive(svi.guide, params=dict(params), num_samples=n_draws)
-    draws = guide(key, *model.args, **model.kwargs)
+    try:
+        draws = guide(key, *model.args, **model.kwargs)
+    except TypeError as error:
+        raise InputError(
+            f"the guide failed on its arguments: {error}. Pass args= and kwargs= as to svi.run."
+        ) from error
     return unconstrained({n: Variable.of(v[None]) for n, v in draws.items()}, model, True)
 
 
