@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import steinwise as sw
-from steinwise.comparisons import BEST, NOT_TOLD_APART, TOO_FEW, WORSE
+from steinwise.ranking import BEST, NOT_TOLD_APART, TOO_FEW, WORSE
 
 D, BANDWIDTH = 2, 1.5
 TARGET = sw.Gaussian(np.zeros(D), np.eye(D))

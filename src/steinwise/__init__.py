@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from steinwise.adapters.torch import from_torch as from_torch
     from steinwise.assertions import assert_fits as assert_fits
     from steinwise.checks import check as check
-    from steinwise.comparisons import Comparison as Comparison
     from steinwise.comparisons import compare as compare
     from steinwise.discrepancies import kccsd as kccsd
     from steinwise.discrepancies import ksd as ksd
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from steinwise.errors import SteinwiseWarning as SteinwiseWarning
     from steinwise.errors import TargetError as TargetError
     from steinwise.errors import TooFewDraws as TooFewDraws
+    from steinwise.ranking import Comparison as Comparison
     from steinwise.results import CheckResult as CheckResult
     from steinwise.results import Discrepancy as Discrepancy
     from steinwise.samples import Samples as Samples
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "CheckResult": "results",
-    "Comparison": "comparisons",
+    "Comparison": "ranking",
     "Discrepancy": "results",
     "Gaussian": "target",
     "InputError": "errors",
