@@ -51,8 +51,9 @@ def from_torch(
     values_and_scores = _differentiable(torch, log_prob, tensor.reshape(-1, samples.dim))
 
     def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found = values_and_scores(torch.as_tensor(x, dtype=tensor.dtype, device=tensor.device))
-        return tuple(part.detach().cpu().numpy().astype(np.float64) for part in found)  # type: ignore[return-value]
+        at = torch.as_tensor(x, dtype=tensor.dtype, device=tensor.device)
+        values, scores = (part.detach().cpu().numpy() for part in values_and_scores(at))
+        return values.astype(np.float64), scores.astype(np.float64)
 
     return samples, host_target(evaluate)
 
