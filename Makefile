@@ -5,12 +5,13 @@ BIN     = $(VENV)/bin
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CPUS   ?= 2
 
-.PHONY: help demo test lint test-statistical test-latest size power cost clean
+.PHONY: help demo test lint test-adapters test-statistical test-latest size power cost clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo              install and run the main job on a built-in example"
 	@echo "make test              install, lint, type-check and run the tests"
+	@echo "make test-adapters     the adapters with NumPyro, BlackJAX, PyMC, Stan, PyTorch and ArviZ"
 	@echo "make test-statistical  the size and power suites at full size (about ten minutes)"
 	@echo "make test-latest       the tests with the newest versions of all dependencies"
 	@echo "make size              rejection rates of draws that are right (hours; resumes)"
@@ -44,6 +45,18 @@ lint: $(VENV)/.test
 test: lint
 	$(BIN)/python -m pytest -n $(CPUS) -m "not full"
 
+# an environment of its own: the libraries of all users at once, 2 GB
+test-adapters: VENV := .venv-adapters
+test-adapters: .venv-adapters/.test-adapters
+	$(BIN)/python -m pytest tests/adapters src/steinwise/adapters docs/adapters
+
+.venv-adapters/.test-adapters: pyproject.toml constraints-adapters.txt
+	$(PYTHON) -m venv .venv-adapters
+	@echo "installing steinwise and the users' libraries into .venv-adapters ..."
+	@.venv-adapters/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint constraints-adapters.txt --editable ".[test-adapters]"
+	@touch $@
+
 test-statistical: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(CPUS) tests/statistical
 
@@ -57,4 +70,4 @@ size power cost: $(VENV)/.test
 	$(BIN)/python -m benchmarks.$@
 
 clean:
-	rm -rf .venv .venv-latest build dist out
+	rm -rf .venv .venv-adapters .venv-latest build dist out

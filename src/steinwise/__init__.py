@@ -12,13 +12,22 @@ if TYPE_CHECKING:
     from steinwise import functional as functional
     from steinwise import kernels as kernels
     from steinwise import methods as methods
+    from steinwise.adapters.arviz import from_arviz as from_arviz
+    from steinwise.adapters.blackjax import from_blackjax as from_blackjax
+    from steinwise.adapters.numpyro import from_numpyro as from_numpyro
+    from steinwise.adapters.pymc import from_pymc as from_pymc
+    from steinwise.adapters.stan import from_stan as from_stan
+    from steinwise.adapters.torch import from_torch as from_torch
+    from steinwise.assertions import assert_fits as assert_fits
     from steinwise.checks import check as check
+    from steinwise.comparisons import compare as compare
     from steinwise.discrepancies import kccsd as kccsd
     from steinwise.discrepancies import ksd as ksd
     from steinwise.errors import InputError as InputError
     from steinwise.errors import SteinwiseWarning as SteinwiseWarning
     from steinwise.errors import TargetError as TargetError
     from steinwise.errors import TooFewDraws as TooFewDraws
+    from steinwise.ranking import Comparison as Comparison
     from steinwise.results import CheckResult as CheckResult
     from steinwise.results import Discrepancy as Discrepancy
     from steinwise.samples import Samples as Samples
@@ -27,6 +36,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "CheckResult": "results",
+    "Comparison": "ranking",
     "Discrepancy": "results",
     "Gaussian": "target",
     "InputError": "errors",
@@ -35,8 +45,16 @@ _HOME = {
     "Target": "target",
     "TargetError": "errors",
     "TooFewDraws": "errors",
+    "assert_fits": "assertions",
     "check": "checks",
+    "compare": "comparisons",
     "conditionals": None,
+    "from_arviz": "adapters.arviz",
+    "from_blackjax": "adapters.blackjax",
+    "from_numpyro": "adapters.numpyro",
+    "from_pymc": "adapters.pymc",
+    "from_stan": "adapters.stan",
+    "from_torch": "adapters.torch",
     "functional": None,
     "kccsd": "discrepancies",
     "kernels": None,
@@ -46,6 +64,7 @@ _HOME = {
 
 __all__ = [
     "CheckResult",
+    "Comparison",
     "Discrepancy",
     "Gaussian",
     "InputError",
@@ -55,8 +74,16 @@ __all__ = [
     "TargetError",
     "TooFewDraws",
     "__version__",
+    "assert_fits",
     "check",
+    "compare",
     "conditionals",
+    "from_arviz",
+    "from_blackjax",
+    "from_numpyro",
+    "from_pymc",
+    "from_stan",
+    "from_torch",
     "functional",
     "kccsd",
     "kernels",

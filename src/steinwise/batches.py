@@ -142,6 +142,12 @@ def plan_batches(
     return BatchPlan(batches, slowest, samples.n / slowest, float(rhats.max()), tuple(notes))
 
 
+def cut_evenly(samples: Samples, per_chain: int) -> Batches:
+    """This many batches in every chain, or as many as it has draws."""
+    per_chain = min(per_chain, samples.n_draws)
+    return _even(samples.n_chains, samples.n_draws, per_chain, independent=samples.independent)
+
+
 def _round_up(length: int) -> int:
     """The next length of three leading bits: few shapes to compile, at most a quarter longer.
 

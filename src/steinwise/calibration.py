@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from steinwise.batches import Batches
 from steinwise.memory import chunks
@@ -403,12 +403,33 @@ def standard_error(sums: BatchSums) -> float:
         residual = total - mean * batches.lengths
         correction = batches.count / (batches.count - 1)
         return float(np.sqrt(correction * (residual**2).sum()) / batches.lengths.sum())
-    allowed = np.where(batches.allowed, 1.0, 0.0)
+    return jackknife_error(leave_one_out(total, batches, batches.allowed)[1])
+
+
+def leave_one_out(
+    sums: Float[np.ndarray, "batch batch"],
+    batches: Batches,
+    pairs: Bool[np.ndarray, "batch batch"],
+) -> tuple[float, Float[np.ndarray, " batch"]]:
+    """The mean over some pairs of draws, and the same without each batch in turn.
+
+    `sums` holds the sums over pairs of batches, `pairs` which of them count.
+    """
     lengths = batches.lengths.astype(float)
-    values = total * allowed
-    terms = allowed * lengths[:, None] * lengths[None, :]
-    both = values.sum(axis=0) + values.sum(axis=1)
-    both_terms = terms.sum(axis=0) + terms.sum(axis=1)
-    without = (values.sum() - both) / (terms.sum() - both_terms)
+    values = np.where(pairs, sums, 0.0)
+    terms = np.where(pairs, lengths[:, None] * lengths[None, :], 0.0)
+
+    def without(matrix: np.ndarray) -> np.ndarray:
+        own = matrix.sum(axis=0) + matrix.sum(axis=1) - np.diagonal(matrix)
+        return matrix.sum() - own
+
+    return float(values.sum() / terms.sum()), without(values) / without(terms)
+
+
+def jackknife_error(without: Float[np.ndarray, " batch"]) -> float:
+    """The standard error of a value, from the values without each batch in turn.
+
+    For a pair statistic near its null it is too large rather than too small.
+    """
     spread = ((without - without.mean()) ** 2).sum()
-    return float(np.sqrt(spread * (batches.count - 1) / batches.count))
+    return float(np.sqrt(spread * (len(without) - 1) / len(without)))

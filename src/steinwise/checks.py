@@ -8,7 +8,7 @@ import numpy as np
 
 import steinwise
 from steinwise.batches import BatchPlan, plan_batches
-from steinwise.calibration import averaged
+from steinwise.calibration import EXACT_SHARE, averaged
 from steinwise.errors import InputError, SteinwiseWarning
 from steinwise.memory import budget_bytes
 from steinwise.methods import BY_NAME, AbstractMethod
@@ -146,10 +146,12 @@ def _check_options(alpha: Any, n_bootstrap: Any, seed: Any, batch_length: Any, d
     if not isinstance(alpha, (int, float, np.floating)) or not 0 < alpha < 1:
         raise InputError(f"alpha is {alpha!r}: expected a level between 0 and 1, such as 0.05.")
     require_whole("n_bootstrap", n_bootstrap, least=1)
-    needed = int(np.ceil(1 / alpha)) - 1
+    share = 1 - EXACT_SHARE  # of the level that is left to the bootstrap
+    needed = int(np.ceil(1 / (share * alpha))) - 1
     if n_bootstrap < needed:
+        least = 1 / (share * (n_bootstrap + 1))
         raise InputError(
-            f"n_bootstrap is {n_bootstrap}, whose least p-value is {1 / (n_bootstrap + 1):.3g}: "
+            f"n_bootstrap is {n_bootstrap}, whose least p-value is {least:.3g}: "
             f"the level {alpha} can never be reached. Take at least {needed}; {20 * needed} is "
             "better."
         )

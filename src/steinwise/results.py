@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from steinwise.optional import require
 from steinwise.random import seed_words
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr  # pyright: ignore[reportMissingImports]
     from matplotlib.figure import Figure
 
 SCHEMA_VERSION = 1
@@ -162,7 +164,7 @@ class CheckResult:
             if f.name not in ("null", "findings", "draws")
         }
         plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in plain.items()}
-        plain["seed"] = _plain_seed(self.seed)
+        plain["seed"] = plain_seed(self.seed)
         plain["notes"] = list(self.notes)
         return {
             "schema_version": SCHEMA_VERSION,
@@ -181,22 +183,34 @@ class CheckResult:
 
     def to_dataframe(self) -> "pd.DataFrame":
         """One row per coordinate, indexed by its name. Needs pandas."""
-        try:
-            import pandas as pd
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                "to_dataframe needs pandas: pip install 'steinwise[io]'"
-            ) from error
+        pandas = require("pandas", "io", "to_dataframe")
         rows = []
         for c in self.coordinates:
             row = asdict(c)
             effect = row.pop("effect") or Effect(np.nan, np.nan)
             rows.append(row | {"shift": effect[0], "spread": effect[1]})
         columns = ["name", "value", "pvalue", "adjusted_pvalue", "shift", "spread", "verdict"]
-        table = pd.DataFrame(rows, columns=pd.Index(columns)).set_index("name")
+        table = pandas.DataFrame(rows, columns=pandas.Index(columns)).set_index("name")
         if not self.learnt:
             return table
-        return table.join(pd.DataFrame([asdict(row) for row in self.learnt]).set_index("name"))
+        learnt = pandas.DataFrame([asdict(row) for row in self.learnt])
+        return table.join(learnt.set_index("name"))
+
+    def to_dataset(self) -> "xr.Dataset":
+        """The same as an xarray Dataset, with version, method, seed and p-value as attributes.
+
+        It fits beside the draws in the user's own file or container, as a group of its own::
+
+            found = result.to_dataset()
+            found.to_netcdf("run.nc", mode="a", group="stein", engine="h5netcdf")
+            found.to_zarr("run.zarr", mode="w", group="stein", consolidated=False)
+            zarr.consolidate_metadata("run.zarr")    # if the file has consolidated metadata
+            idata.add_groups(stein=found)            # InferenceData
+            tree["stein"] = xarray.DataTree(found)   # DataTree
+        """
+        from steinwise.datasets import dataset_of
+
+        return dataset_of(self)
 
     def plot(self) -> "Figure":
         """The statistic against its null, and the coordinates sorted by their contribution."""
@@ -242,7 +256,7 @@ class Discrepancy:
         if self.per_coordinate is not None:
             order = np.argsort(-self.per_coordinate)[:ROWS_SHOWN]
             rows = [(self.names[j], f"{self.per_coordinate[j]:.6g}") for j in order]
-            lines += ["", *_aligned([("coordinate", "value"), *rows])]
+            lines += ["", *aligned([("coordinate", "value"), *rows])]
             lines += _left_out(len(self.names))
         return "\n".join(lines)
 
@@ -284,7 +298,7 @@ def _report(result: CheckResult) -> list[str]:
         ("draws", f"{shape}; {draws.dim} coordinate{'s' * (draws.dim > 1)}"),
         ("batches", batches),
         ("statistic", f"{result.statistic:.6g}"),
-        ("p-value", f"{p}, {result.n_bootstrap} bootstraps, seed {_plain_seed(result.seed)}"),
+        ("p-value", f"{p}, {result.n_bootstrap} bootstraps, seed {plain_seed(result.seed)}"),
     ]
     if result.findings.learning is not None:
         facts.insert(2, ("learnt", _learnt(result.findings.learning)))
@@ -293,7 +307,7 @@ def _report(result: CheckResult) -> list[str]:
         facts.insert(1, ("target", f"{cost} evaluations per draw and coordinate"))
     if result.dtype != "float64":
         facts.append(("precision", f"the density was evaluated in {result.dtype}"))
-    lines = ["steinwise check", *("  " + line for line in _aligned(facts))]
+    lines = ["steinwise check", *("  " + line for line in aligned(facts))]
     lines += ["\n" + _wrapped(f"Note: {note}") for note in result.notes]
     if result.rejected:
         lines.append(f"\nMisfit: the draws do not fit the density at level {result.alpha}.")
@@ -343,7 +357,7 @@ def _coordinate_table(result: CheckResult) -> list[str]:
         if c.effect is not None:
             size = (f"{c.effect.shift:+.2f}", f"{c.effect.spread:.2f}")
         rows.append((c.name, *size, f"{c.adjusted_pvalue:.3f}", c.verdict))
-    return _aligned(rows) + _left_out(len(ordered))
+    return aligned(rows) + _left_out(len(ordered))
 
 
 def _left_out(count: int) -> list[str]:
@@ -351,14 +365,14 @@ def _left_out(count: int) -> list[str]:
     return [f"... and {more} more"] if more > 0 else []
 
 
-def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Columns padded to their widest entry; the last one is left ragged."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     padded = ("  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)) for r in rows)
     return [line.rstrip() for line in padded]
 
 
-def _plain_seed(seed: object) -> int | list[int]:
+def plain_seed(seed: object) -> int | list[int]:
     """The seed as it can be written down: an integer, or the words of a JAX key."""
     words = seed_words(seed)
     return words[0] if len(words) == 1 else words

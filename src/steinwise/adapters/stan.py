@@ -1,0 +1,204 @@
+"""Stan: BridgeStan, and PyStan 3, whose compiled model is called directly."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from steinwise.adapters.common import (
+    Variable,
+    by_rows,
+    host_target,
+    labels,
+    require_parameters,
+)
+from steinwise.adapters.containers import read_group, variables
+from steinwise.errors import InputError
+from steinwise.optional import require
+from steinwise.samples import Samples
+from steinwise.target import AbstractTarget
+
+STAN_ERRORS = (RuntimeError, ValueError)  # what a rejected point raises
+PROBE = 0.1  # a point of the unconstrained space where no transform is at its limit
+
+
+class Model(NamedTuple):
+    """What BridgeStan and PyStan have in common."""
+
+    entries: list[tuple[str, tuple[int, ...]]]  # the parameters, entry by entry, in Stan's order
+    unconstrain: Callable[[Mapping[str, np.ndarray]], np.ndarray]
+    constrain: Callable[[np.ndarray], np.ndarray]
+    value_and_gradient: Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+def from_stan(
+    fit: Any, model: Any, *, group: str = "posterior", independent: bool | None = None
+) -> tuple[Samples, AbstractTarget]:
+    """Draws and density of a Stan model, on Stan's unconstrained space.
+
+    Parameters
+    ----------
+    fit
+        A PyStan fit, a CmdStanPy fit, a dict of arrays (chain, draw, ...), or what
+        `sw.from_arviz` takes. Transformed parameters and generated quantities are left out, and so
+        is warm-up that a fit has saved.
+    model
+        A `bridgestan.StanModel` with the data, or the PyStan model that made the fit.
+    group
+        The group of a container that holds the draws.
+    independent
+        True if the draws are independent, as those of ADVI or Pathfinder are.
+
+    Returns
+    -------
+    Samples, Target
+        Entries are counted from 0, as in ArviZ: Stan's ``theta[1]`` is ``theta[0]``.
+
+    Examples
+    --------
+    With BridgeStan and CmdStanPy, where `data` is the same file in both::
+
+        model = bridgestan.StanModel("model.stan", data="data.json")
+        result = sw.check(*sw.from_stan(fit, model))
+    """
+    return unconstrained(_draws(fit, group), model, independent)
+
+
+def unconstrained(
+    draws: Mapping[str, Variable], model: Any, independent: bool | None
+) -> tuple[Samples, AbstractTarget]:
+    """Constrained draws of the parameters, and the density, on the unconstrained space."""
+    chains, count = next(iter(draws.values())).values.shape[:2]
+    places = [(c, i) for c in range(chains) for i in range(count)]
+
+    def draw(place: tuple[int, int]) -> dict[str, np.ndarray]:
+        return {name: found.values[place] for name, found in draws.items()}
+
+    stan = _stan(model, draw((0, 0)))
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name, index in stan.entries:  # the last entry of a parameter has the largest indices
+        shapes[name] = tuple(i + 1 for i in index)
+    require_parameters(draws, shapes, "the model")
+    flat = np.array([_unconstrain(stan, draw(place), place) for place in places])
+    names = _labels(stan, flat.shape[1], draws)
+    samples = Samples.of(flat.reshape(chains, count, -1), names=names, independent=independent)
+    stan.value_and_gradient(samples.rows[0])  # an error at a draw is an error, not a far point
+    return samples, host_target(by_rows(stan.value_and_gradient, STAN_ERRORS))
+
+
+def _stan(model: Any, first_draw: Mapping[str, np.ndarray]) -> Model:
+    if hasattr(model, "param_unconstrain"):
+        return _bridgestan(model)
+    if hasattr(model, "unconstrain_pars"):
+        return _pystan(model, first_draw)
+    raise InputError(
+        f"the model is of type {type(model).__name__}: expected a bridgestan.StanModel, which can "
+        'evaluate densities (pip install "steinwise[stan]"), or a PyStan model. The order is '
+        "from_stan(fit, model)."
+    )
+
+
+def _bridgestan(model: Any) -> Model:
+    entries = [_entry(name) for name in model.param_names()]
+
+    def unconstrain(draw: Mapping[str, np.ndarray]) -> np.ndarray:
+        return model.param_unconstrain(np.array([float(draw[n][i]) for n, i in entries]))
+
+    def value_and_gradient(x: np.ndarray) -> tuple[float, np.ndarray]:
+        return model.log_density_gradient(x, propto=True, jacobian=True)
+
+    return Model(entries, unconstrain, model.param_constrain, value_and_gradient)
+
+
+def _pystan(model: Any, first_draw: Mapping[str, np.ndarray]) -> Model:
+    """PyStan's own methods start a web server for every call, at 600 times the density's cost."""
+    models = require("httpstan.models", "stan", "from_stan")
+    compiled = models.import_services_extension_module(model.model_name)
+    data = model.data
+
+    def unconstrain(draw: Mapping[str, np.ndarray]) -> np.ndarray:
+        return np.array(compiled.transform_inits(data, {n: v.tolist() for n, v in draw.items()}))
+
+    def constrain(x: np.ndarray) -> np.ndarray:
+        return np.array(compiled.write_array(data, x.tolist(), False, False))
+
+    def value_and_gradient(x: np.ndarray) -> tuple[float, np.ndarray]:
+        point = x.tolist()
+        gradient = compiled.log_prob_grad(data, point, True)
+        return compiled.log_prob(data, point, True), np.array(gradient)
+
+    # its names go on with transformed parameters and generated quantities
+    entries = [_entry(name) for name in model.constrained_param_names]
+    stan = Model(entries, unconstrain, constrain, value_and_gradient)
+    dim = len(_unconstrain(stan, first_draw, (0, 0)))
+    return stan._replace(entries=entries[: len(constrain(np.full(dim, PROBE)))])
+
+
+def _unconstrain(stan: Model, draw: Mapping[str, np.ndarray], place: tuple[int, int]) -> np.ndarray:
+    try:
+        return stan.unconstrain(draw)
+    except STAN_ERRORS as error:
+        raise InputError(
+            f"Stan cannot unconstrain draw {place[1]} of chain {place[0]}: {error} Likely causes: "
+            "a parameter that is not among the draws; a draw at its bound; draws rounded in a text "
+            "file until they break a constraint (write them with sig_figs=18)."
+        ) from error
+
+
+def _entry(name: str) -> tuple[str, tuple[int, ...]]:
+    """Stan's name of an entry, counted from 0.
+
+    >>> _entry("L.2.1")
+    ('L', (1, 0))
+    """
+    parameter, *index = name.split(".")
+    if ":" in name or not all(i.isdigit() for i in index):
+        raise InputError(f"{name} is part of a tuple or a complex number: neither is supported.")
+    return parameter, tuple(int(i) - 1 for i in index)
+
+
+def _labels(stan: Model, dim: int, draws: Mapping[str, Variable]) -> list[str]:
+    """The names of the unconstrained coordinates.
+
+    Stan does not tell whose they are, so each is moved to see which entries follow. The first of
+    them belongs to its owner, since bounds depend on parameters declared before. The transform of
+    a parameter is elementwise if every coordinate moves an entry of its own.
+    """
+    at = np.full(dim, PROBE)
+    before = np.asarray(stan.constrain(at))
+    moved: dict[str, list[list[tuple[int, ...]]]] = {}
+    for k in range(dim):
+        after = np.asarray(stan.constrain(at + 0.5 * (np.arange(dim) == k)))
+        changed = [stan.entries[i] for i in np.flatnonzero(after != before)]
+        owner = changed[0][0]
+        moved.setdefault(owner, []).append([index for name, index in changed if name == owner])
+    found = []
+    for owner, entries in moved.items():
+        own = {entry[0] for entry in entries}
+        total = sum(name == owner for name, _ in stan.entries)
+        if all(len(entry) == 1 for entry in entries) and len(own) == len(entries) == total:
+            axes = draws[owner].index
+            for ((*index,),) in entries:
+                found += labels(owner, [(axis[i],) for axis, i in zip(axes, index, strict=True)])
+        else:
+            found += labels(f"{owner}.unconstrained", [tuple(map(str, range(len(entries))))])
+    return found
+
+
+def _draws(fit: Any, group: str) -> dict[str, Variable]:
+    if hasattr(fit, "constrained_param_names") and hasattr(fit, "num_chains"):
+        return _pystan_draws(fit)
+    if hasattr(fit, "draws_xr"):  # CmdStanPy
+        return variables(fit.draws_xr())
+    if isinstance(fit, Mapping) and not hasattr(fit, "data_vars") and not hasattr(fit, "children"):
+        return {name: Variable.of(values) for name, values in fit.items()}
+    return variables(read_group(fit, group))
+
+
+def _pystan_draws(fit: Any) -> dict[str, Variable]:
+    warm_up = -(-fit.num_warmup // fit.num_thin) if fit.save_warmup else 0
+    found = {}
+    for name, shape in zip(fit.param_names, fit.dims, strict=True):
+        values = np.reshape(fit[name], (*shape, -1, fit.num_chains))  # (..., draw, chain)
+        found[name] = Variable.of(np.moveaxis(values, (-1, -2), (0, 1))[:, warm_up:])
+    return found

@@ -1,0 +1,123 @@
+"""PyTorch: the score of a log density by autograd, on the host."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from steinwise.adapters.common import host_target
+from steinwise.errors import InputError, SteinwiseWarning, TargetError
+from steinwise.optional import require
+from steinwise.samples import Samples
+from steinwise.target import AbstractTarget
+
+
+def from_torch(
+    draws: Any,
+    log_prob: Callable[[Any], Any],
+    *,
+    names: Sequence[str] | None = None,
+    independent: bool | None = None,
+) -> tuple[Samples, AbstractTarget]:
+    """Draws and density in PyTorch, both on the unconstrained space.
+
+    Parameters
+    ----------
+    draws
+        A tensor (n, d) of independent draws, or (chain, draw, d).
+    log_prob
+        The log density of one draw (d,) as a scalar, or of a batch (n, d) as (n,). It is called
+        with tensors of the dtype and on the device of the draws: in float64, scores have more
+        digits. Bounded parameters are transformed inside, Jacobian included.
+    names, independent
+        As in `sw.check`.
+
+    Examples
+    --------
+    >>> import steinwise as sw
+    >>> import torch
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> draws = torch.randn(500, 2, generator=generator, dtype=torch.float64)
+    >>> samples, target = sw.from_torch(draws, lambda x: -(x**2).sum() / 2)
+    >>> sw.check(samples, target).rejected
+    False
+    """
+    torch = require("torch", "torch", "from_torch")
+    tensor = torch.as_tensor(draws).detach()
+    samples = Samples.of(tensor.cpu().numpy(), names=names, independent=independent)
+    if not callable(log_prob):
+        raise InputError(f"log_prob is of type {type(log_prob).__name__}: expected a function.")
+    values_and_scores = _differentiable(torch, log_prob, tensor.reshape(-1, samples.dim))
+
+    def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        at = torch.as_tensor(x, dtype=tensor.dtype, device=tensor.device)
+        values, scores = (part.detach().cpu().numpy() for part in values_and_scores(at))
+        return values.astype(np.float64), scores.astype(np.float64)
+
+    return samples, host_target(evaluate)
+
+
+def _differentiable(torch: Any, log_prob: Callable, rows: Any) -> Callable[[Any], tuple[Any, Any]]:
+    """Log densities and scores of a batch, in the first of three ways that works on some rows."""
+
+    def summed(x: Any) -> tuple[Any, Any]:
+        x = x.detach().requires_grad_(True)
+        with torch.enable_grad():
+            values = log_prob(x)
+            (scores,) = torch.autograd.grad(values.sum(), x)
+        return values, scores
+
+    vectorised = torch.func.vmap(torch.func.grad_and_value(log_prob))
+
+    def mapped(x: Any) -> tuple[Any, Any]:
+        scores, values = vectorised(x)
+        return values, scores
+
+    def looped(x: Any) -> tuple[Any, Any]:
+        each = [summed(row) for row in x]
+        return torch.stack([v for v, _ in each]), torch.stack([s for _, s in each])
+
+    d = rows.shape[1]
+    some = rows[: d + 1] if len(rows) > d else rows[:1].expand(d + 1, d).clone()
+    if _is_batched(torch, log_prob, some):
+        return summed
+    try:
+        value = log_prob(some[0])
+    except Exception as error:
+        raise TargetError(
+            f"log_prob failed on one draw of shape ({d},) and dtype {rows.dtype}: "
+            f"{type(error).__name__}: {error}. Draws and parameters must share their dtype."
+        ) from error
+    if getattr(value, "shape", None) != ():
+        raise TargetError(
+            f"log_prob returned shape {tuple(getattr(value, 'shape', ()))} for one draw of shape "
+            f"({d},): expected a scalar, or shape (n,) for a batch (n, {d}). Sum over the "
+            "coordinates."
+        )
+    try:
+        mapped(some)
+    except RuntimeError as error:
+        first = str(error).strip().splitlines()[0]
+        warnings.warn(
+            f"log_prob cannot be vectorised and is called draw by draw, which is slow: {first} "
+            "Likely causes: .item(), or a branch on a value (torch.where does without). A log_prob "
+            "of a batch, (n, d) to (n,), needs no vectorising.",
+            SteinwiseWarning,
+            stacklevel=3,
+        )
+        return looped
+    return mapped
+
+
+def _is_batched(torch: Any, log_prob: Callable, some: Any) -> bool:
+    """Whether (n, d) gives (n,), each row for itself; n differs from d, so that none is taken for
+    the other."""
+    try:
+        values, first = log_prob(some), log_prob(some[:1])
+    except Exception:  # a function of one draw may refuse a batch
+        return False
+    shapes = getattr(values, "shape", None), getattr(first, "shape", None)
+    if shapes != ((len(some),), (1,)):
+        return False
+    return bool(torch.allclose(values[:1], first, rtol=1e-4, atol=1e-6))
