@@ -33,6 +33,10 @@ def _own_law(shift: float) -> sw.methods.KCCSD:
         ({"alpha": "0.05"}, "alpha is '0.05'"),
         ({"n_bootstrap": 18}, r"0\.0526.*never be reached. Take at least 19"),
         ({"n_bootstrap": 99, "alpha": 0.001}, "Take at least 999"),
+        (
+            {"n_bootstrap": 1000, "alpha": 0.001, "method": "transported"},
+            "least p-value is 0.00101: the level 0.001 can never be reached. Take at least 1010",
+        ),
         ({"n_bootstrap": 1e3}, r"n_bootstrap is 1000\.0: expected a whole number"),
         ({"n_bootstrap": True}, "n_bootstrap is True"),
         ({"method": "kcsd"}, r"method is 'kcsd': expected one of \['fssd', 'kccsd', 'ksd'"),

@@ -443,7 +443,7 @@ def test_bad_options_of_the_method():
         sw.conditionals.Sampler(len, n_atoms=0)
     with pytest.raises(sw.InputError, match=r"n_atoms is 2\.5"):
         sw.conditionals.Sampler(len, n_atoms=2.5)
-    with pytest.raises(sw.InputError, match=r"Sampler\(fn\)"):
+    with pytest.raises(sw.InputError, match=r"such as sw\.conditionals\.Histogram\(\)"):
         sw.methods.KCCSD(len)
     with pytest.raises(sw.InputError, match="'norm' or 'unit-ball'"):
         sw.methods.KCCSD(normal_sampler(0, 1), variant="ball")

@@ -8,7 +8,7 @@ import numpy as np
 
 import steinwise
 from steinwise.batches import BatchPlan, plan_batches
-from steinwise.calibration import EXACT_SHARE, averaged
+from steinwise.calibration import averaged
 from steinwise.errors import InputError, SteinwiseWarning
 from steinwise.memory import budget_bytes
 from steinwise.methods import BY_NAME, AbstractMethod
@@ -91,7 +91,7 @@ def check(
     x[2]: draws are too wide (sd 1.5 of the target's conditional)
     """
     chosen = _method(method)
-    _check_options(alpha, n_bootstrap, seed, batch_length, dtype)
+    _check_options(alpha, n_bootstrap, chosen.bootstrap_share, seed, batch_length, dtype)
     budget = budget_bytes(memory)
     samples = Samples.of(draws, names=names, independent=independent)
     density = as_target(target)
@@ -142,11 +142,12 @@ def _method(method: str | AbstractMethod) -> AbstractMethod:
     )
 
 
-def _check_options(alpha: Any, n_bootstrap: Any, seed: Any, batch_length: Any, dtype: Any) -> None:
+def _check_options(
+    alpha: Any, n_bootstrap: Any, share: float, seed: Any, batch_length: Any, dtype: Any
+) -> None:
     if not isinstance(alpha, (int, float, np.floating)) or not 0 < alpha < 1:
         raise InputError(f"alpha is {alpha!r}: expected a level between 0 and 1, such as 0.05.")
     require_whole("n_bootstrap", n_bootstrap, least=1)
-    share = 1 - EXACT_SHARE  # of the level that is left to the bootstrap
     needed = int(np.ceil(1 / (share * alpha))) - 1
     if n_bootstrap < needed:
         least = 1 / (share * (n_bootstrap + 1))

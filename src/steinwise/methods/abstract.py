@@ -20,6 +20,7 @@ class AbstractMethod(eqx.Module):
 
     name: ClassVar[str]
     flag_note: ClassVar[str] = ""  # what it means that a coordinate is flagged
+    bootstrap_share: ClassVar[float] = 1.0  # of the level; the rest is for exact p-values
 
     @abc.abstractmethod
     def describe(self) -> str:

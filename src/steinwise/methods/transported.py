@@ -83,6 +83,7 @@ class Transported(AbstractMethod):
 
     name: ClassVar[str] = "transported"
     flag_note: ClassVar[str] = DEPENDENCE_NOTE
+    bootstrap_share: ClassVar[float] = 1 - EXACT_SHARE
 
     def __check_init__(self) -> None:
         for chosen, known, what in (
