@@ -29,11 +29,14 @@ PUBLIC_NAMES = [
     "from_pymc",
     "from_stan",
     "from_torch",
+    "fssd",
     "functional",
     "kccsd",
     "kernels",
     "ksd",
     "methods",
+    "rfsd",
+    "sksd",
 ]
 HEAVY = ("jax", "matplotlib", "scipy", "pandas", "xarray", "arviz", "arviz_stats", "torch")
 

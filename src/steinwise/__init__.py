@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from steinwise.assertions import assert_fits as assert_fits
     from steinwise.checks import check as check
     from steinwise.comparisons import compare as compare
+    from steinwise.discrepancies import fssd as fssd
     from steinwise.discrepancies import kccsd as kccsd
     from steinwise.discrepancies import ksd as ksd
+    from steinwise.discrepancies import rfsd as rfsd
+    from steinwise.discrepancies import sksd as sksd
     from steinwise.errors import InputError as InputError
     from steinwise.errors import SteinwiseWarning as SteinwiseWarning
     from steinwise.errors import TargetError as TargetError
@@ -55,11 +58,14 @@ _HOME = {
     "from_pymc": "adapters.pymc",
     "from_stan": "adapters.stan",
     "from_torch": "adapters.torch",
+    "fssd": "discrepancies",
     "functional": None,
     "kccsd": "discrepancies",
     "kernels": None,
     "ksd": "discrepancies",
     "methods": None,
+    "rfsd": "discrepancies",
+    "sksd": "discrepancies",
 }  # the module a name lives in; None where the name is a module itself
 
 __all__ = [
@@ -84,11 +90,14 @@ __all__ = [
     "from_pymc",
     "from_stan",
     "from_torch",
+    "fssd",
     "functional",
     "kccsd",
     "kernels",
     "ksd",
     "methods",
+    "rfsd",
+    "sksd",
 ]
 
 

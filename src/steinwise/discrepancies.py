@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from steinwise.batches import plan_batches
+from steinwise.batches import BatchPlan, plan_batches
 from steinwise.calibration import standard_error
 from steinwise.conditionals import AbstractConditional, Histogram
 from steinwise.errors import InputError, SteinwiseWarning, TooFewDraws
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.memory import budget_bytes
-from steinwise.methods import KCCSD, KSD
+from steinwise.methods import FSSD, KCCSD, KSD, RFSD, SlicedKSD
 from steinwise.results import Discrepancy
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, BatchSums, Mean
@@ -128,26 +128,182 @@ def ksd(
     >>> abs(found.value) < 0.02
     True
     """
-    if estimator not in ("u", "v"):
-        raise InputError(f"estimator is {estimator!r}: expected 'u' or 'v'.")
+    _check_estimator(estimator)
     method = KSD() if kernel is None else KSD(kernel)
     samples, density, work = _enter(draws, target, seed, names, independent, memory, None)
     statistic = method.gram(samples, density.score(samples.rows, memory=work.memory), work)
     error, sums = _standard_error(samples, statistic)
-    n, everything = samples.n, float(sums.values.sum())
-    if estimator == "v":
-        value = everything / n**2
-    else:
-        diagonal = statistic.diagonal().sum()
-        value = (everything - diagonal) / (n * (n - 1))
+    diagonal = statistic.diagonal().sum()
     return Discrepancy(
-        value=float(value),
+        value=float(_pair_mean(sums.values.sum(), diagonal, samples.n, estimator)),
         standard_error=error,
         per_coordinate=None,
         contributions=None,
         names=samples.names,
         description=f"{method.describe()}, {estimator.upper()}-statistic",
     )
+
+
+def fssd(
+    draws: Any,
+    target: Any,
+    *,
+    locations: Any = 5,
+    kernel: AbstractKernel | None = None,
+    seed: Any = 0,
+    names: Sequence[str] | None = None,
+    independent: bool | None = None,
+    memory: str | int = "1GiB",
+) -> Discrepancy:
+    r"""The squared finite set Stein discrepancy, linear in n, without bias.
+
+    .. math:: \mathrm{FSSD}^2 = |E \tau(x)|^2, \qquad
+        \tau_{jl}(x) = (b_j(x) k(x, v_l) + \partial_{x_j} k(x, v_l)) / \sqrt{dJ}
+
+    Parameters
+    ----------
+    draws, target, names, independent, memory, seed
+        As in `sw.check`.
+    locations
+        An array (J, d), or how many to find on a fifth of the draws (FSSD-opt), whose value is then
+        that of the others.
+    kernel
+        A kernel on R^d; RBF("median") by default.
+
+    Examples
+    --------
+    >>> import numpy as np, steinwise as sw
+    >>> draws = np.random.default_rng(0).normal(size=(500, 2)) * [1.0, 1.5]
+    >>> target = sw.Gaussian([0, 0], np.eye(2))
+    >>> found = sw.fssd(draws, target, locations=[[0.0, 0.0], [1.0, 1.0]])
+    >>> found.per_coordinate.argmax()
+    np.int64(1)
+    """
+    given = RBF("median") if kernel is None else kernel
+    find = isinstance(locations, (int, np.integer))
+    method = FSSD(given, locations, optimise=find, null="signs")
+    samples, density, work = _enter(draws, target, seed, names, independent, memory, None)
+    method, samples = next(method.prepare(samples, density, work))
+    statistic = method.statistic(samples, density, work)
+    per_coordinate = statistic.mean_over_pairs()[0]
+    return Discrepancy(
+        value=float(per_coordinate.sum()),
+        standard_error=_standard_error(samples, statistic)[0],
+        per_coordinate=per_coordinate,
+        contributions=None,
+        names=samples.names,
+        description=method.describe(),
+    )
+
+
+def rfsd(
+    draws: Any,
+    target: Any,
+    *,
+    kind: Literal["imq", "sech"] = "imq",
+    features: int = 10,
+    gamma: float | None = None,
+    locations: Any = None,
+    seed: Any = 0,
+    names: Sequence[str] | None = None,
+    independent: bool | None = None,
+    memory: str | int = "1GiB",
+) -> Discrepancy:
+    """The random feature Stein discrepancy RPhiSD, linear in n; not squared.
+
+    Parameters
+    ----------
+    draws, target, names, independent, memory, seed
+        As in `sw.check`.
+    kind, features, gamma, locations
+        As in `sw.methods.RFSD`.
+
+    Returns
+    -------
+    Discrepancy
+        The squares of `per_coordinate` sum to that of `value`.
+
+    Examples
+    --------
+    >>> import numpy as np, steinwise as sw
+    >>> draws = np.random.default_rng(0).normal(size=(500, 2)) * [1.0, 1.5]
+    >>> found = sw.rfsd(draws, sw.Gaussian([0, 0], np.eye(2)), kind="sech")
+    >>> found.per_coordinate.argmax()
+    np.int64(1)
+    """
+    method = RFSD(kind, features, gamma=gamma, locations=locations)
+    samples, density, work = _enter(draws, target, seed, names, independent, memory, None)
+    statistic = method.statistic(samples, density, work)
+    per_coordinate = np.exp(statistic.log_squares() / 2)
+    plan = _plan(samples, statistic)
+    return Discrepancy(
+        value=float(np.sqrt((per_coordinate**2).sum())),
+        standard_error=None if plan is None else statistic.standard_error(plan.batches),
+        per_coordinate=per_coordinate,
+        contributions=None,
+        names=samples.names,
+        description=method.describe(),
+    )
+
+
+def sksd(
+    draws: Any,
+    target: Any,
+    *,
+    slices: Literal["axes", "learned", "active"] = "axes",
+    kernel: AbstractKernel | None = None,
+    estimator: Literal["u", "v"] = "u",
+    seed: Any = 0,
+    names: Sequence[str] | None = None,
+    independent: bool | None = None,
+    memory: str | int = "1GiB",
+) -> Discrepancy:
+    """The sliced kernelized Stein discrepancy, squared: a univariate KSD per score direction.
+
+    Parameters
+    ----------
+    draws, target, names, independent, memory, seed
+        As in `sw.check`.
+    slices, kernel
+        As in `sw.methods.SlicedKSD`. Slices that are found on a fifth of the draws are measured on
+        the others.
+    estimator
+        As in `sw.ksd`.
+
+    Examples
+    --------
+    >>> import numpy as np, steinwise as sw
+    >>> draws = np.random.default_rng(0).normal(size=(500, 2)) * [1.0, 1.5]
+    >>> found = sw.sksd(draws, sw.Gaussian([0, 0], np.eye(2)))
+    >>> found.per_coordinate.argmax()
+    np.int64(1)
+    """
+    _check_estimator(estimator)
+    method = SlicedKSD(slices, RBF("median") if kernel is None else kernel)
+    samples, density, work = _enter(draws, target, seed, names, independent, memory, None)
+    method, samples = next(method.prepare(samples, density, work))
+    statistic = method.statistic(samples, density, work)
+    error, sums = _standard_error(samples, statistic)
+    diagonals = np.array([gram.diagonal().sum() for gram in statistic.slices])
+    per_coordinate = _pair_mean(sums.values[0].sum(axis=(1, 2)), diagonals, samples.n, estimator)
+    return Discrepancy(
+        value=float(per_coordinate.sum()),
+        standard_error=error,
+        per_coordinate=per_coordinate,
+        contributions=None,
+        names=samples.names,
+        description=f"{method.describe()}, {estimator.upper()}-statistic",
+    )
+
+
+def _check_estimator(estimator: str) -> None:
+    if estimator not in ("u", "v"):
+        raise InputError(f"estimator is {estimator!r}: expected 'u' or 'v'.")
+
+
+def _pair_mean(everything: Any, diagonal: Any, n: int, estimator: str) -> Any:
+    """The mean over all pairs, with or without those of a draw with itself."""
+    return everything / n**2 if estimator == "v" else (everything - diagonal) / (n * (n - 1))
 
 
 def _enter(
@@ -165,18 +321,25 @@ def _enter(
     return samples, density, Work(seed, budget_bytes(memory), progress=progress)
 
 
+def _plan(samples: Samples, statistic: AbstractStatistic) -> BatchPlan | None:
+    """The batches for a standard error; None, with a warning, where there are too few draws."""
+    try:
+        return plan_batches(samples, statistic.averaged, most=statistic.most_batches)
+    except TooFewDraws as error:
+        warnings.warn(f"no standard error: {error}", SteinwiseWarning, stacklevel=4)
+        return None
+
+
 def _standard_error(
     samples: Samples, statistic: AbstractStatistic
 ) -> tuple[float | None, BatchSums]:
-    """The standard error, None with a warning where there are too few draws; and the sums."""
-    try:
-        plan = plan_batches(samples, statistic.averaged, most=statistic.most_batches)
-    except TooFewDraws as error:
-        warnings.warn(f"no standard error: {error}", SteinwiseWarning, stacklevel=3)
-        plan = plan_batches(
-            Samples(samples.values, samples.names, True), statistic.averaged, most=1, least=1
-        )
-        return None, next(iter(statistic.batch_sums(plan.batches)))
-    sums = list(statistic.batch_sums(plan.batches))
-    joined = BatchSums(np.concatenate([s.values for s in sums], axis=1), plan.batches)
-    return standard_error(joined), joined
+    """The standard error, None where there are too few draws; and the sums."""
+    plan = _plan(samples, statistic)
+    if plan is None:
+        as_one = Samples(samples.values, samples.names, True)
+        batches = plan_batches(as_one, statistic.averaged, most=1, least=1).batches
+    else:
+        batches = plan.batches
+    sums = list(statistic.batch_sums(batches))
+    joined = BatchSums(np.concatenate([s.values for s in sums], axis=1), batches)
+    return None if plan is None else standard_error(joined), joined

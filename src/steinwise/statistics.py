@@ -103,6 +103,15 @@ class FeatureProduct(AbstractStatistic):
     def averaged(self) -> np.ndarray:
         return np.concatenate([self._columns(part) for part in self._parts()])
 
+    def mean_over_pairs(self) -> Float[np.ndarray, "setting coordinate"]:
+        """The statistic itself, over all pairs of different draws."""
+        totals, own = [0.0, 0.0], 0.0
+        for part in self._parts():
+            pair = self.features(part)
+            totals = [total + side.sum(axis=0) for total, side in zip(totals, pair, strict=True)]
+            own += np.einsum("nskf,nskf->sk", *pair)
+        return (np.einsum("skf,skf->sk", *totals) - own) / (self.n * (self.n - 1))
+
     def _columns(self, part: slice) -> np.ndarray:
         left, right = self.features(part)
         flat = np.concatenate([left.reshape(len(left), -1), right.reshape(len(right), -1)], axis=1)

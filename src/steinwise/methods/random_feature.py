@@ -23,7 +23,13 @@ from scipy.spatial.distance import pdist
 from scipy.special import gammaln
 
 from steinwise.batches import Batches
-from steinwise.calibration import Calibration, rademacher, share_at_or_above, step_down
+from steinwise.calibration import (
+    Calibration,
+    jackknife_error,
+    rademacher,
+    share_at_or_above,
+    step_down,
+)
 from steinwise.chains import MOST_COLUMNS, evenly
 from steinwise.errors import InputError
 from steinwise.kernels import MEDIAN_ROWS, median_distance
@@ -268,6 +274,15 @@ class FeatureMeans(AbstractStatistic):
         means = np.sum(sums, axis=0) / len(self.rows)
         with np.errstate(divide="ignore"):
             return np.log(squares(means, self.order)) + 2 * self.log_unit
+
+    def standard_error(self, batches: Batches) -> float:
+        """Of RPhiSD, by leaving out each batch in turn."""
+        sums = self.sums(batches)
+        rest = (sums.sum(axis=1, keepdims=True) - sums) / (len(self.rows) - batches.lengths)[
+            :, None
+        ]
+        without = np.sqrt(squares(rest, self.order).sum(axis=0))
+        return float(np.exp(self.log_unit)) * jackknife_error(without)
 
     def under_target(
         self, count: int, seed: object

@@ -1,0 +1,64 @@
+"""Values of the rivals without a test, against independent implementations and simulation."""
+
+import numpy as np
+import pytest
+
+import steinwise as sw
+from steinwise.kernels import RBF
+
+X = np.random.default_rng(0).laplace(0, 1 / np.sqrt(2), (200, 5))
+V = np.random.default_rng(1).standard_normal((5, 5))
+TARGET = sw.Gaussian(np.zeros(5), np.eye(5))
+MEDIAN = 2.7438457483802026
+
+
+def test_fssd_at_given_locations() -> None:
+    found = sw.fssd(X, TARGET, kernel=RBF(MEDIAN), locations=V)
+    assert 200 * found.value == pytest.approx(0.15817136241899915, rel=1e-9)
+    assert found.per_coordinate.sum() == pytest.approx(found.value)
+
+
+def test_fssd_finds_its_locations_on_draws_that_are_not_measured() -> None:
+    found = sw.fssd(X, TARGET, locations=3)
+    assert "FSSD-opt" in found.description
+    assert found.value != sw.fssd(X, TARGET, locations=3, seed=1).value
+
+
+def test_rfsd_at_given_locations() -> None:
+    found = sw.rfsd(X, TARGET, kind="imq", gamma=0.25, locations=V)
+    assert np.log(found.value) == pytest.approx(-48.19199881447129, rel=1e-9)
+    assert np.sqrt((found.per_coordinate**2).sum()) == pytest.approx(found.value)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "value"), [("u", 0.46460924214592475), ("v", 0.52924780378516)]
+)
+def test_sliced_ksd_on_the_axes(estimator, value: float) -> None:
+    found = sw.sksd(X, TARGET, estimator=estimator)
+    assert found.value == pytest.approx(value, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        lambda x, t: sw.fssd(x, t, kernel=RBF(1.5), locations=V[:, :2]),
+        lambda x, t: sw.rfsd(x, t, kind="sech", locations=V[:, :2]),
+        lambda x, t: sw.sksd(x, t, kernel=RBF(1.0)),
+    ],
+    ids=["fssd", "rfsd", "sksd"],
+)
+def test_the_standard_error_is_the_spread_over_data_sets(measure) -> None:
+    """Catches an error of the mean of one batch, or of one coordinate."""
+    target = sw.Gaussian(np.zeros(2), np.eye(2))
+    rng = np.random.default_rng(0)
+    found = [measure(rng.normal(0.4, 1.2, size=(400, 2)), target) for _ in range(60)]
+    spread = np.std([one.value for one in found], ddof=1)
+    errors = [one.standard_error for one in found]
+    assert np.mean(errors) == pytest.approx(spread, rel=0.35)  # 4 standard errors of the spread
+
+
+def test_bad_estimator_and_too_few_draws() -> None:
+    with pytest.raises(sw.InputError, match="estimator is 'w'"):
+        sw.sksd(X, TARGET, estimator="w")
+    with pytest.warns(sw.SteinwiseWarning, match="no standard error"):
+        assert sw.rfsd(X[:10], TARGET).standard_error is None
