@@ -70,6 +70,11 @@ def test_json_and_picture(folder: Path, capsys) -> None:
     assert (folder / "out.png").stat().st_size > 1000
 
 
+def test_report(folder: Path, capsys) -> None:
+    assert call(folder, "check", "wrong.npz", "--report", str(folder / "out.html")) == 1
+    assert "<strong>Misfit.</strong>" in (folder / "out.html").read_text()
+
+
 def test_too_few_draws_are_no_verdict(folder: Path, capsys) -> None:
     assert call(folder, "check", "few.npy") == 3
     printed = capsys.readouterr()

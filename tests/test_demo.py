@@ -20,6 +20,8 @@ def test_the_demo_prints_a_verdict_and_writes_its_picture(tmp_path, capsys):
     picture = tmp_path / "pictures" / "demo.png"
     assert picture.stat().st_size > 1000
     assert str(picture) in printed
+    assert "</html>" in (tmp_path / "pictures" / "demo.html").read_text()
+    assert str(tmp_path / "pictures" / "demo.html") in printed
 
 
 def test_the_demo_runs_as_a_module(tmp_path, capsys, monkeypatch):

@@ -114,6 +114,9 @@ def _inputs(command: Any) -> Any:
 @click.option("--method", type=click.Choice(METHODS), default="transported", show_default=True)
 @click.option("--alpha", default=0.05, show_default=True, help="The level of the test.")
 @click.option("--bootstraps", default=1000, show_default=True, type=click.IntRange(min=1))
+@click.option(
+    "--report", type=click.Path(path_type=Path), metavar="OUT.html", help="Write an HTML report."
+)
 @click.option("--plot", type=click.Path(path_type=Path), metavar="OUT.png", help="Write a picture.")
 def check(
     draws: Path,
@@ -129,6 +132,7 @@ def check(
     method: str,
     alpha: float,
     bootstraps: int,
+    report: Path | None,
     plot: Path | None,
 ) -> int:
     """Check DRAWS (.npy, .npz, .csv, .parquet, .nc, .zarr) against a density."""
@@ -144,6 +148,8 @@ def check(
             seed=seed,
             memory=memory,
         )
+    if report is not None:
+        report.write_text(result.to_html(), encoding="utf-8")
     if plot is not None:
         result.plot().savefig(plot, dpi=120)
     click.echo(result.to_json() if as_json else _coloured(str(result)), color=_color())

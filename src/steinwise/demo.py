@@ -1,6 +1,7 @@
 """The main job on a built-in example: mean-field draws against a correlated posterior.
 
-Run with ``python -m steinwise.demo [FOLDER]``; the picture goes to FOLDER (``out`` by default).
+Run with ``python -m steinwise.demo [FOLDER]``; the picture and the report go to FOLDER (``out`` by
+default).
 """
 
 import sys
@@ -41,7 +42,9 @@ def main(folder: str = "out") -> None:
     out.mkdir(parents=True, exist_ok=True)
     picture = out / "demo.png"
     result.plot().savefig(picture, dpi=120)
-    print(f"\nThe picture is in {picture}")
+    report = out / "demo.html"
+    report.write_text(result.to_html(), encoding="utf-8")
+    print(f"\nThe picture is in {picture}, the report in {report}")
 
 
 if __name__ == "__main__":

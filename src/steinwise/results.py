@@ -212,6 +212,12 @@ class CheckResult:
 
         return dataset_of(self)
 
+    def to_html(self) -> str:
+        """A report as one self-contained HTML page. Needs matplotlib."""
+        from steinwise.report import html
+
+        return html(self)
+
     def plot(self) -> "Figure":
         """The statistic against its null, and the coordinates sorted by their contribution."""
         from steinwise.plots import plot_check
@@ -275,7 +281,8 @@ def format_pvalue(p: float, n_bootstrap: int) -> str:
     return f"{text} (the least possible)" if p < 1.5 * least else text
 
 
-def _report(result: CheckResult) -> list[str]:
+def facts(result: CheckResult) -> list[tuple[str, str]]:
+    """How the result was obtained, as names and values."""
     draws = result.draws
     if draws.independent:
         shape = f"{draws.n_chains * draws.n_draws} independent draws"
@@ -293,7 +300,7 @@ def _report(result: CheckResult) -> list[str]:
         batches += f"; autocorrelation time {draws.autocorrelation_time:.3g}"
         batches += f", largest R-hat {draws.rhat:.3f}"
     p = format_pvalue(result.pvalue, result.n_bootstrap)
-    facts = [
+    found = [
         ("method", result.description),
         ("draws", f"{shape}; {draws.dim} coordinate{'s' * (draws.dim > 1)}"),
         ("batches", batches),
@@ -301,18 +308,22 @@ def _report(result: CheckResult) -> list[str]:
         ("p-value", f"{p}, {result.n_bootstrap} bootstraps, seed {plain_seed(result.seed)}"),
     ]
     if result.findings.learning is not None:
-        facts.insert(2, ("learnt", _learnt(result.findings.learning)))
+        found.insert(2, ("learnt", _learnt(result.findings.learning)))
     if result.findings.evaluations is not None:
         cost = result.findings.evaluations
-        facts.insert(1, ("target", f"{cost} evaluations per draw and coordinate"))
+        found.insert(1, ("target", f"{cost} evaluations per draw and coordinate"))
     if result.dtype != "float64":
-        facts.append(("precision", f"the density was evaluated in {result.dtype}"))
-    lines = ["steinwise check", *("  " + line for line in aligned(facts))]
+        found.append(("precision", f"the density was evaluated in {result.dtype}"))
+    return found
+
+
+def _report(result: CheckResult) -> list[str]:
+    lines = ["steinwise check", *("  " + line for line in aligned(facts(result)))]
     lines += ["\n" + _wrapped(f"Note: {note}") for note in result.notes]
     if result.rejected:
         lines.append(f"\nMisfit: the draws do not fit the density at level {result.alpha}.")
     else:
-        lines.append("\n" + _wrapped(_no_misfit(result)))
+        lines.append("\n" + _wrapped(no_misfit(result)))
     if result.coordinates:
         lines += ["", *("  " + line for line in _coordinate_table(result))]
     flagged = any(c.adjusted_pvalue <= result.alpha for c in result.coordinates)
@@ -333,7 +344,8 @@ def _learnt(learning: Learning) -> str:
     return f"{counted}; from {split}{several}"
 
 
-def _no_misfit(result: CheckResult) -> str:
+def no_misfit(result: CheckResult) -> str:
+    """What it means that nothing was found."""
     text = f"No misfit found at level {result.alpha}. This does not prove the draws right."
     found = result.findings.detectable
     if found is None:

@@ -1,0 +1,111 @@
+"""The HTML report: complete, escaped, bounded, and alone."""
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import steinwise as sw
+
+VOID = {"meta", "input", "br", "link", "img"}
+
+
+class Page(HTMLParser):
+    """Checks that tags are closed in order, and gathers what they say."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict]] = []
+        self.text: list[str] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if not {"script", "style"} & set(self.open):
+            self.text.append(data)
+
+    def count(self, tag: str) -> int:
+        return sum(found == tag for found, _ in self.tags)
+
+
+def check(d: int, shift, names=None, **options) -> sw.CheckResult:
+    draws = np.random.default_rng(0).normal(size=(200, d)) + shift
+    target = sw.Gaussian(np.zeros(d), np.eye(d))
+    return sw.check(draws, target, names=names, n_bootstrap=199, **options)
+
+
+@pytest.fixture(scope="module")
+def wrong() -> sw.CheckResult:
+    return check(3, [0.0, 1.0, 0.0], ["mu", "<script>alert(1)</script>", 'a"b & c'])
+
+
+def test_the_verdict_the_table_and_what_to_do_next(wrong: sw.CheckResult) -> None:
+    page = Page(wrong.to_html())
+    text = " ".join(page.text)
+    assert "Misfit." in text
+    assert "wrong given the others: <script>alert(1)</script>" in text  # as text
+    assert "The mean is off, given the other coordinates" in text
+    assert "How the result was obtained" in text
+    assert wrong.description in text
+    assert page.count("tr") == 1 + len(wrong.coordinates)
+
+
+def test_names_stay_text(wrong: sw.CheckResult) -> None:
+    """Catches a coordinate that becomes a tag, or leaves its attribute."""
+    text = wrong.to_html()
+    assert "<script>alert" not in text
+    assert 'a"b' not in text
+    page = Page(text)
+    assert page.count("script") == 1
+
+
+def test_nothing_is_fetched(wrong: sw.CheckResult) -> None:
+    for tag, attributes in Page(wrong.to_html()).tags:
+        assert tag not in ("link", "img", "iframe")
+        assert "src" not in attributes
+        for name in ("href", "xlink:href"):
+            assert attributes.get(name, "#").startswith("#")
+
+
+def test_draws_that_fit() -> None:
+    text = " ".join(Page(check(2, 0.0).to_html()).text)
+    assert "No misfit found at level 0.05" in text
+    assert "what to do next" not in text
+
+
+def test_a_method_without_coordinates_and_one_without_transforms() -> None:
+    assert Page(check(2, 0.0, method="ksd").to_html()).count("table") == 0
+    assert Page(check(2, 0.0, method="sksd").to_html()).count("table") == 1
+
+
+def test_the_same_result_gives_the_same_page(wrong: sw.CheckResult) -> None:
+    assert wrong.to_html() == wrong.to_html()
+
+
+def test_many_coordinates_stay_usable() -> None:
+    """The worst come first, and the page keeps to a few MB."""
+    from dataclasses import replace
+
+    few = check(3, [0.0, 1.0, 0.0])
+    one = few.coordinates[0]
+    many = tuple(
+        replace(one, name=f"theta[{k}]", adjusted_pvalue=1.0 if k else 0.001) for k in range(5000)
+    )[::-1]
+    text = replace(few, findings=replace(few.findings, coordinates=many, pit=None)).to_html()
+    assert len(text) < 3_000_000
+    page = Page(text)
+    assert page.count("tr") == 1001
+    assert "The 1000 worst of 5000 coordinates." in " ".join(page.text)
+    assert text.index("theta[0]<") < text.index("theta[4999]<")
