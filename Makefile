@@ -5,14 +5,15 @@ BIN     = $(VENV)/bin
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CPUS   ?= 2
 
-.PHONY: help demo test lint test-adapters test-statistical test-latest size power cost clean
+.PHONY: help demo test lint test-browser test-adapters test-statistical test-latest size power cost clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo              install and run the main job on a built-in example"
 	@echo "make test              install, lint, type-check and run the tests"
 	@echo "make test-adapters     the adapters with NumPyro, BlackJAX, PyMC, Stan, PyTorch and ArviZ"
-	@echo "make test-statistical  the size and power suites at full size (about ten minutes)"
+	@echo "make test-browser      the report in a headless Chromium"
+	@echo "make test-statistical  the size and power suites at full size (about twenty minutes)"
 	@echo "make test-latest       the tests with the newest versions of all dependencies"
 	@echo "make size              rejection rates of draws that are right (hours; resumes)"
 	@echo "make power             rejection rates of draws that are wrong (an hour or so; resumes)"
@@ -55,6 +56,18 @@ test-adapters: .venv-adapters/.test-adapters
 	@echo "installing steinwise and the users' libraries into .venv-adapters ..."
 	@.venv-adapters/bin/python -m pip install --quiet --disable-pip-version-check \
 	  --constraint constraints-adapters.txt --editable ".[test-adapters]"
+	@touch $@
+
+test-browser: $(VENV)/.browser
+	$(BIN)/python -m pytest tests/browser
+
+# Debian's chromium and its driver, installed where they are missing and we may
+$(VENV)/.browser: $(VENV)/.test
+	@$(PIP) --constraint constraints.txt --editable ".[test-browser]"
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
+	  { test "$$(id -u)" = 0 && apt-get update -qq && \
+	    apt-get install -y -qq --no-install-recommends chromium chromium-driver; } || \
+	  { echo "make test-browser needs chromium and chromedriver, and root to install them" >&2; exit 1; }
 	@touch $@
 
 test-statistical: $(VENV)/.test

@@ -81,9 +81,9 @@ def _verdict(result: "CheckResult") -> Iterator[str]:
             named = ", ".join(escape(c.name) for c in wrong[:5])
             more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
             which = f"wrong given the others: {named}{more}."
-        text = f"<strong>Misfit.</strong> The draws do not fit the density (p = {p}); {which}"
+        text = f"<strong>Misfit.</strong> The draws do not fit the density with p = {p}; {which}"
     else:
-        text = f"{escape(no_misfit(result))} (p = {p}.)"
+        text = f"{escape(no_misfit(result))} The p-value is {p}."
     yield f'<p class="verdict{" misfit" * result.rejected}" role="status">{text}</p>'
     for note in result.notes:
         yield f'<p class="note"><strong>Note:</strong> {escape(note)}</p>'
@@ -107,7 +107,11 @@ def _table(result: "CheckResult") -> Iterator[str]:
     yield '<span id="shown" class="quiet" role="status"></span>'
     yield '<div class="scroll" tabindex="0" role="region" aria-label="Coordinates">'
     yield '<table id="coordinates"><thead><tr>'
-    columns = [("coordinate", ""), *((s, "number") for s in sizes), ("adjusted p", "number")]
+    columns = [
+        ("coordinate", ""),
+        *((s, "number optional") for s in sizes),
+        ("adjusted p", "number"),
+    ]
     for name, kind in [*columns, ("verdict", "")]:
         yield f'<th scope="col" class="{kind}"><button type="button">{name}</button></th>'
     if result.findings.pit is not None:
@@ -121,8 +125,8 @@ def _table(result: "CheckResult") -> Iterator[str]:
         numbers = [c.value] if c.effect is None else list(c.effect)
         signed = c.effect is not None
         for k, number in enumerate(numbers):
-            text = f"{number:+.2f}" if signed and k == 0 else f"{number:.3g}"
-            yield f'<td class="number" data-value="{number:.6g}">{text}</td>'
+            text = f"{number:+.2f}" if signed and k == 0 else f"{number:#.3g}"
+            yield f'<td class="number optional" data-value="{number:.6g}">{text}</td>'
         p = c.adjusted_pvalue
         yield f'<td class="number" data-value="{p:.6g}">{p:.3f}</td>'
         yield f'<td class="verdict-text">{escape(c.verdict)}</td>'
