@@ -1,6 +1,7 @@
 """The command line: what is printed where, and with which exit status."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -155,6 +156,43 @@ def test_colour_on_demand_only(folder: Path, capsys, monkeypatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     call(folder, "check", "wrong.npz")
     assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("no_color", ["", "1"])
+def test_a_terminal_of_80_columns(folder: Path, no_color: str) -> None:
+    """What a user sees: colour unless it is unwanted, and no word broken at the edge."""
+    import os
+    import pty
+
+    def read(terminal: int) -> bytes:
+        seen = b""
+        try:
+            while part := os.read(terminal, 4096):
+                seen += part
+        except OSError:  # the other end was closed
+            pass
+        return seen
+
+    names = [f"a_rather_long_parameter_name[school, {k}]" for k in range(2)]
+    draws = np.random.default_rng(0).normal([0.0, 1.0], 1.0, (200, 2))
+    np.savez(folder / "long.npz", draws=draws, names=names)
+    arguments = ["check", str(folder / "long.npz"), "--target", f"{folder / 'target.py'}:normal"]
+    terminal, end = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "steinwise", *arguments],
+        env=os.environ | {"COLUMNS": "80", "TERM": "xterm", "NO_COLOR": no_color},
+        stdout=end,
+        stderr=end,
+    )
+    os.close(end)
+    text = read(terminal).decode()
+    os.close(terminal)
+    assert process.wait() == 1
+    assert ("\x1b[31m" in text) == (not no_color)
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in text.split("\r\n")]
+    report = lines[lines.index(next(line for line in lines if line.endswith("steinwise check"))) :]
+    assert max(len(line.split("\r")[-1]) for line in report) <= 80
+    assert "      draws are shifted by +1" in text
 
 
 def test_help_and_parsing_load_no_jax() -> None:

@@ -4,7 +4,9 @@ Nothing but click is loaded before the arguments are known to be right.
 """
 
 import os
+import shutil
 import sys
+import textwrap
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from steinwise.target import AbstractTarget
 
 FITS, MISFIT, BAD_INPUT, NO_VERDICT = 0, 1, 2, 3
+HANGING = " " * 6  # before a verdict on a line of its own
 METHODS = ("transported", "kccsd", "ksd", "ksdagg", "fssd", "rfsd", "sksd")
 CONTAINERS = (".nc", ".netcdf", ".h5", ".zarr")
 PACKAGES = ("numpy", "jax", "equinox", "scipy", "arviz-stats")
@@ -152,7 +155,7 @@ def check(
         report.write_text(result.to_html(), encoding="utf-8")
     if plot is not None:
         result.plot().savefig(plot, dpi=120)
-    click.echo(result.to_json() if as_json else _coloured(str(result)), color=_color())
+    click.echo(result.to_json() if as_json else _for_a_terminal(str(result)), color=_color())
     return MISFIT if result.rejected else FITS
 
 
@@ -285,13 +288,21 @@ def load_target(spec: str) -> Any:
     return found
 
 
-def _coloured(report: str) -> str:
-    """The verdict in red or green."""
-    lines = []
+def _for_a_terminal(report: str) -> str:
+    """The verdict in red or green, and no row of the table broken inside a word."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    lines, column = [], None
     for line in report.splitlines():
+        if line.lstrip().startswith("coordinate "):
+            column = line.index("verdict")
+        elif not line.strip():
+            column = None
         if line.startswith("Misfit:"):
             line = click.style(line, fg="red", bold=True)
         elif line.startswith("No misfit found"):
             line = click.style(line, fg="green")
+        elif column and width and len(line) > width:
+            verdict = textwrap.wrap(line[column:], width - len(HANGING))
+            line = "\n".join([line[:column].rstrip(), *(HANGING + part for part in verdict)])
         lines.append(line)
     return "\n".join(lines)
