@@ -58,7 +58,7 @@ def visit_block(translator, node):
 
 def without_private(app, what, name, thing, options, signature, returns):  # noqa: ARG001
     """Signatures without what `fit` puts into a stand-in."""
-    return re.sub(r", _\w+=None", "", signature or ""), returns
+    return (re.sub(r", _\w+=None", "", signature), returns) if signature else None
 
 
 def setup(app):
