@@ -5,12 +5,14 @@ BIN     = $(VENV)/bin
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CPUS   ?= 2
 
-.PHONY: help demo test lint test-browser test-adapters test-statistical test-latest size power cost clean
+.PHONY: help demo test lint docs test-browser test-adapters test-statistical test-latest
+.PHONY: size power cost clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo              install and run the main job on a built-in example"
 	@echo "make test              install, lint, type-check and run the tests"
+	@echo "make docs              build the documentation into out/docs, in an environment of its own"
 	@echo "make test-adapters     the adapters with NumPyro, BlackJAX, PyMC, Stan, PyTorch and ArviZ"
 	@echo "make test-browser      the report in a headless Chromium"
 	@echo "make test-statistical  the size and power suites at full size (about twenty minutes)"
@@ -45,6 +47,18 @@ lint: $(VENV)/.test
 
 test: lint
 	$(BIN)/python -m pytest -n $(CPUS) -m "not full"
+
+# the code on the pages runs in `make test` and `make test-adapters`
+docs: .venv-docs/.docs
+	.venv-docs/bin/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet docs out/docs
+	@echo "the documentation is in out/docs/index.html"
+
+.venv-docs/.docs: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-docs
+	@echo "installing steinwise and what builds its documentation into .venv-docs ..."
+	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint constraints.txt --editable ".[docs]"
+	@touch $@
 
 # an environment of its own: the libraries of all users at once, 2 GB
 test-adapters: VENV := .venv-adapters
@@ -83,4 +97,4 @@ size power cost: $(VENV)/.test
 	$(BIN)/python -m benchmarks.$@
 
 clean:
-	rm -rf .venv .venv-adapters .venv-latest build dist out
+	rm -rf .venv .venv-adapters .venv-docs .venv-latest build dist out

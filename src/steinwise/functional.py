@@ -119,7 +119,7 @@ def witness(
     atom_scores: Float[Array, "n d m"],
     weights: Float[Array, "n d m"],
 ) -> Float[Array, "n d p"]:
-    r"""f*_j(t; x_-j) = E_y[k(t, y) b_j(y, x_-j) + dk/dy(t, y)] at points t of each line."""
+    r"""`f*_j(t; x_-j) = E_y[k(t, y) b_j(y, x_-j) + dk/dy(t, y)]` at points t of each line."""
 
     def at(kernel: AbstractKernel, point: Array, atom: Array, score: Array) -> Array:
         k = kernel.parts(point[None], atom[None])

@@ -154,7 +154,7 @@ class _Scaled(AbstractKernel):
 
 
 class AbstractRadial(_Scaled):
-    """k(x, y) = profile(s) with s = |x - y|^2 / bandwidth^2."""
+    """`k(x, y) = profile(s)` with `s = |x - y|^2 / bandwidth^2`."""
 
     @abc.abstractmethod
     def profile(self, s: Array) -> Array:
@@ -221,7 +221,7 @@ def _product_of_columns(left: list, right: list) -> Array:
 
 
 class RBF(AbstractRadial):
-    r"""k(x, y) = exp(-|x - y|^2 / (2 b^2)).
+    r"""`k(x, y) = exp(-|x - y|^2 / (2 b^2))`.
 
     In three and more dimensions its KSD can vanish along draws that run off to infinity; the
     IMQ's cannot.
@@ -243,7 +243,7 @@ class RBF(AbstractRadial):
 
 
 class IMQ(AbstractRadial):
-    r"""k(x, y) = (1 + |x - y|^2 / b^2)^-e, the inverse multiquadric.
+    r"""`k(x, y) = (1 + |x - y|^2 / b^2)^-e`, the inverse multiquadric.
 
     Its KSD controls weak convergence in any dimension for 0 < e < 1 and targets that are
     distantly dissipative (Gorham and Mackey, 2017).
@@ -263,7 +263,7 @@ class IMQ(AbstractRadial):
 
 
 class Matern52(AbstractRadial):
-    r"""k(x, y) = (1 + sqrt(5) r + 5 r^2 / 3) exp(-sqrt(5) r) with r = |x - y| / b.
+    r"""`k(x, y) = (1 + sqrt(5) r + 5 r^2 / 3) exp(-sqrt(5) r)` with `r = |x - y| / b`.
 
     Its closed-form derivatives are smooth at r = 0, where automatic ones would not be.
     """
@@ -281,7 +281,7 @@ class Matern52(AbstractRadial):
 
 
 class HyperbolicSecant(_Scaled):
-    r"""k(x, y) = prod_j sech(sqrt(pi / 2) (x_j - y_j) / b_j).
+    r"""`k(x, y) = prod_j sech(sqrt(pi / 2) (x_j - y_j) / b_j)`.
 
     The kernel of random-feature Stein discrepancies: its Fourier transform has the same form.
     """

@@ -76,7 +76,7 @@ class Scale:
 
 
 class AbstractConditional(abc.ABC):
-    """A law r_j(y | x_-j) for every coordinate j, seen through weighted atoms.
+    """A law `r_j(y | x_-j)` for every coordinate j, seen through weighted atoms.
 
     A frozen dataclass with settings; `fit` gives it again with what it learnt.
     """

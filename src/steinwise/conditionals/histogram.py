@@ -40,7 +40,7 @@ class _Fitted(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Histogram(AbstractConditional):
-    r"""A histogram of x_j whose weights depend on x_-j through a network (Algorithm 2).
+    r"""A histogram of `x_j` whose weights depend on `x_-j` through a network (Algorithm 2).
 
     .. math:: r_j(y = c_b | x_{-j}) \propto \exp(\mathrm{net}_j(x_{-j})_b)
 

@@ -31,8 +31,8 @@ class Sampler(AbstractConditional):
     Warnings
     --------
     The conditionals must be those of **q, the law of the draws**, not those of the target. If y
-    comes from p(. | x_-j), Stein's identity in y makes the expected contribution zero *whatever the
-    draws are*, and the discrepancy only shrinks like 1/sqrt(n). So a Gibbs sampler's own
+    comes from `p(. | x_-j)`, Stein's identity in y makes the expected contribution zero *whatever
+    the draws are*, and the discrepancy only shrinks like 1/sqrt(n). So a Gibbs sampler's own
     conditionals, which are p's, say nothing about whether that Gibbs sampler has converged.
 
     Examples

@@ -45,8 +45,8 @@ class KCCSD(AbstractMethod):
     Parameters
     ----------
     conditional
-        The stand-in for q(x_j | x_-j): `sw.conditionals.Sampler` for q's own (Algorithm 1), or one
-        that is learnt (Algorithm 2). The paper's histogram by default.
+        The stand-in for `q(x_j | x_-j)`: `sw.conditionals.Sampler` for q's own (Algorithm 1), or
+        one that is learnt (Algorithm 2). The paper's histogram by default.
     kernel
         A univariate kernel, or a list with one per coordinate (per block, with `blocks`). A vector
         as bandwidth gives one per coordinate.

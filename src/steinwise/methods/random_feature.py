@@ -66,8 +66,8 @@ class RFSD(AbstractMethod):
     degrees of freedom and scale :math:`c' / \sqrt t` around the mean of the draws.
 
     ``kind="sech"`` is the L2 hyperbolic secant, without the paper's tilt: r = 2,
-    :math:`\Phi(x, z) = \prod_j \mathrm{sech}(a (x_j - z_j))` with 1 / a = xi median |x_i - x_l|_1,
-    and locations with independent coordinates of density
+    :math:`\Phi(x, z) = \prod_j \mathrm{sech}(a (x_j - z_j))` with
+    `1 / a = xi median |x_i - x_l|_1`, and locations with independent coordinates of density
     :math:`(s / \pi)\,\mathrm{sech}(s (z_j - \bar x_j))`, s = 2 xi a. (The authors' program has a
     sign error in the logarithm of this density, and its sampler another scale; its figures are not
     those of the formula.)

@@ -1,0 +1,67 @@
+"""The site: `make docs` builds it into out/docs, with every warning an error.
+
+Nothing in it comes from the network. Formulas become MathML when the site is built, which browsers
+show without a script.
+"""
+
+import html
+import re
+
+import steinwise
+
+project = "steinwise"
+author = "the steinwise developers"
+project_copyright = author
+release = version = steinwise.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["pictures"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+default_role = "code"  # single backquotes in docstrings are code
+
+html_theme = "furo"
+html_title = f"steinwise {release}"
+html_math_renderer = "mathml"
+html_show_sphinx = False
+html_copy_source = False
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # shapes and types are in the source; the pages say them in words
+autodoc_default_options = {"exclude-members": "__init__, __new__"}
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+
+
+def mathml(latex, display):
+    """A formula as MathML; a formula that cannot be translated stops the build."""
+    from latex2mathml.converter import convert  # only `make docs` has it
+
+    return convert(" ".join(latex.split()), display="block" if display else "inline")
+
+
+def visit_inline(translator, node):
+    from docutils import nodes
+
+    translator.body.append(mathml(node.astext(), display=False))
+    raise nodes.SkipNode
+
+
+def visit_block(translator, node):
+    from docutils import nodes
+
+    label = f' id="{html.escape(node["ids"][0])}"' if node["ids"] else ""
+    formula = mathml(node.astext(), display=True)
+    translator.body.append(f'<div class="math"{label}>{formula}</div>')
+    raise nodes.SkipNode
+
+
+def without_private(app, what, name, thing, options, signature, returns):  # noqa: ARG001
+    """Signatures without what `fit` puts into a stand-in."""
+    return (re.sub(r", _\w+=None", "", signature), returns) if signature else None
+
+
+def setup(app):
+    app.connect("autodoc-process-signature", without_private)
+    app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
+    return {"parallel_read_safe": True}
