@@ -235,7 +235,7 @@ def _refuse_autocorrelated(array: np.ndarray, names: tuple[str, ...]) -> None:
     raise InputError(
         f"draws have shape {array.shape}, which stands for independent draws, but their rows are "
         f"autocorrelated: {found.value:.2f} at lag {found.lag} in {names[found.coordinate]} "
-        f"({found.how}). One MCMC chain has this shape; taken as independent it would be rejected "
+        f"({found.how}). One MCMC chain has this shape; taken as independent it can be rejected "
         "whatever its law. The fix is draws[None] for one chain, or the shape (chain, draw, d) for "
         "several; pass independent=True if the draws are independent and the order of the rows "
         "means nothing (a sorted data set: shuffle it)."
