@@ -38,6 +38,8 @@ def _open(path: Path, group: str) -> Any:
     xarray = require("xarray", "io", "reading a file")
     if not path.exists():
         raise InputError(f"there is no file {path}.")
+    if path.is_dir():
+        _refuse_pickles(path)
     # metadata of single groups are always there, consolidated ones need not be
     options = {"engine": "zarr", "consolidated": False} if path.is_dir() else {}
     try:
@@ -48,6 +50,16 @@ def _open(path: Path, group: str) -> Any:
             f"group {group!r} of {path} cannot be read: {error}. Files of ArviZ hold the draws in "
             "the group 'posterior'; pass group= for another."
         ) from error
+
+
+def _refuse_pickles(path: Path) -> None:
+    """A zarr array of Python objects may say in its metadata that it is to be unpickled."""
+    for metadata in (*path.rglob(".zarray"), *path.rglob("zarr.json")):
+        if '"pickle"' in metadata.read_text("utf-8").lower():
+            raise InputError(
+                f"the array {metadata.parent.relative_to(path)} of {path} holds pickled Python "
+                "objects, which can run any code and are never loaded. Save it as numbers or text."
+            )
 
 
 def select(

@@ -1,0 +1,87 @@
+"""Files of draws through the command line: parquet, netCDF and zarr."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+import xarray
+import zarr
+
+import steinwise as sw
+from steinwise.cli import run
+from steinwise.files import read_draws
+
+X = np.random.default_rng(0).normal(size=(4, 100, 2))
+TARGET = "import jax.numpy as jnp\ndef normal(x):\n    return -0.5 * jnp.sum(x**2)\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "target.py").write_text(TARGET)
+    dims = ("chain", "draw", "school")
+    data = xarray.Dataset({"theta": (dims, X), "log_lik": (("chain", "draw"), X[..., 0])})
+    data.to_netcdf(tmp_path / "run.nc", group="posterior", engine="h5netcdf")
+    data.to_zarr(tmp_path / "run.zarr", group="posterior", consolidated=False)
+    return tmp_path
+
+
+def test_parquet_with_and_without_chains(tmp_path: Path) -> None:
+    rows = X.reshape(-1, 2)
+    columns = {"mu": rows[:, 0], "tau": rows[:, 1]}
+    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet")
+    np.testing.assert_array_equal(read_draws(tmp_path / "a.parquet").rows, rows)
+    columns |= {".chain": np.repeat(np.arange(4), 100), ".draw": np.tile(np.arange(100), 4)}
+    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "b.parquet")
+    found = read_draws(tmp_path / "b.parquet")
+    np.testing.assert_array_equal(found.values, X)
+    assert found.names == ("mu", "tau")
+    words = pyarrow.table({"mu": ["a", "b"]})
+    pyarrow.parquet.write_table(words, tmp_path / "c.parquet")
+    with pytest.raises(sw.InputError, match=r"column mu of .* no numbers"):
+        read_draws(tmp_path / "c.parquet")
+
+
+@pytest.mark.parametrize("file", ["run.nc", "run.zarr"])
+def test_containers_need_the_space(folder: Path, capsys, file: str) -> None:
+    arguments = ["check", str(folder / file), "--target", f"{folder / 'target.py'}:normal"]
+    assert run(arguments) == 2
+    assert "may hold constrained parameters. Say --space" in capsys.readouterr().err
+    arguments += ["--space", "unconstrained", "--json"]
+    assert run(arguments) == 2
+    assert "pass var_names=" in capsys.readouterr().err
+    assert run([*arguments, "--var-names", "theta"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [c["name"] for c in found["coordinates"]][:2] == ["theta[0]", "theta[1]"]
+
+
+def test_a_model_as_the_target(tmp_path: Path, capsys) -> None:
+    source = (
+        "import pymc as pm\n"
+        "def model():\n"
+        "    with pm.Model() as made:\n"
+        "        pm.HalfNormal('tau', 1.0)\n"
+        "    return made\n"
+    )
+    (tmp_path / "target.py").write_text(source)
+    tau = np.abs(np.random.default_rng(0).normal(size=(4, 100)))
+    data = xarray.Dataset({"tau": (("chain", "draw"), tau)})
+    data.to_netcdf(tmp_path / "run.nc", group="posterior", engine="h5netcdf")
+    target = f"{tmp_path / 'target.py'}:model"
+    assert run(["check", str(tmp_path / "run.nc"), "--target", target, "--space", "model"]) == 0
+    assert "tau" in capsys.readouterr().out
+
+
+def test_a_zarr_array_that_wants_to_be_unpickled_is_refused(folder: Path, capsys) -> None:
+    """Catches a store that runs code when it is read."""
+    group = zarr.open_group(folder / "run.zarr" / "posterior", mode="a")
+    group.create_array("trap", data=np.zeros(3))
+    metadata = folder / "run.zarr" / "posterior" / "trap" / "zarr.json"
+    found = json.loads(metadata.read_text())
+    found["codecs"] = [{"name": "numcodecs.pickle", "configuration": {"id": "pickle"}}]
+    metadata.write_text(json.dumps(found))
+    arguments = ["check", str(folder / "run.zarr"), "--target", f"{folder / 'target.py'}:normal"]
+    assert run([*arguments, "--space", "unconstrained", "--var-names", "theta"]) == 2
+    assert "array posterior/trap of" in capsys.readouterr().err
