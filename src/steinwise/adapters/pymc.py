@@ -47,7 +47,8 @@ def from_pymc(
     -------
     Samples, Target
         The density runs in JAX where PyTensor can translate the model, otherwise in PyTensor.
-        JAX's precision flag stays as it is.
+        JAX's precision flag stays as it is. (PyTensor sets it once per process, when it first meets
+        JAX. If that is here, set it yourself before you sample with one of PyMC's JAX samplers.)
 
     Examples
     --------
