@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +56,10 @@ def rows(browser: webdriver.Chrome) -> list[WebElement]:
 
 
 def names(browser: webdriver.Chrome) -> list[str]:
-    return [row.find_element(By.CSS_SELECTOR, "th").text for row in rows(browser)]
+    return browser.execute_script(
+        "return Array.from(document.querySelectorAll('#coordinates tbody tr'))"
+        ".filter((row) => row.offsetParent !== null).map((row) => row.cells[0].textContent)"
+    )
 
 
 def header(browser: webdriver.Chrome, name: str) -> WebElement:
@@ -138,6 +142,52 @@ def test_it_is_readable_in_light_and_dark_wide_and_narrow(
     for selector in ("body", ".verdict", ".quiet", "tr.misfit .verdict-text", "dt"):
         assert contrast(opened, selector) >= 4.5, selector
     opened.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_it_prints(opened: webdriver.Chrome) -> None:
+    """On paper there is nothing to search with, and no scroll bar hides a column."""
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert not opened.find_element(By.ID, "search").is_displayed()
+    box = opened.find_element(By.CSS_SELECTOR, ".scroll")
+    assert box.value_of_css_property("overflow-x") == "visible"
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert len(opened.print_page()) > 10_000
+
+
+def test_it_speaks_to_a_screen_reader(opened: webdriver.Chrome) -> None:
+    """Catches an input without a label, a picture without a name, a table without headers."""
+    nodes = opened.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    said = [
+        (node["role"]["value"], node.get("name", {}).get("value", ""))
+        for node in nodes
+        if not node["ignored"]
+    ]
+    assert ("searchbox", "Find a coordinate or a verdict") in said
+    assert ("region", "Coordinates") in said
+    assert {name for role, name in said if role == "rowheader"} == set(NAMES)
+    assert all(name for role, name in said if role in ("image", "img", "button"))
+    assert [name for role, name in said if role == "status"]
+
+
+def test_five_thousand_coordinates_stay_usable(browser: webdriver.Chrome, tmp_path: Path) -> None:
+    draws = np.random.default_rng(0).normal([0.0, 1.0], 1.0, size=(100, 2))
+    result = sw.check(draws, sw.Gaussian([0, 0], np.eye(2)))
+    one = result.coordinates[0]
+    many = tuple(
+        replace(one, name=f"theta[{k}]", adjusted_pvalue=0.001 if k == 4321 else 1.0)
+        for k in range(5000)
+    )
+    result = replace(result, findings=replace(result.findings, coordinates=many, pit=None))
+    path = tmp_path / "many.html"
+    path.write_text(result.to_html(), encoding="utf-8")
+    browser.get(path.as_uri())
+    assert names(browser)[0] == "theta[4321]"
+    browser.find_element(By.ID, "search").send_keys("4321")
+    assert browser.find_element(By.ID, "shown").text == "1 of 1000 rows"
+    browser.find_element(By.ID, "search").clear()
+    browser.find_element(By.ID, "search").send_keys(Keys.SPACE)
+    header(browser, "coordinate").click()
+    assert names(browser)[:2] == ["theta[0]", "theta[1]"]
 
 
 def contrast(browser: webdriver.Chrome, selector: str) -> float:
