@@ -12,7 +12,7 @@ from steinwise.calibration import averaged
 from steinwise.errors import InputError, SteinwiseWarning
 from steinwise.memory import budget_bytes
 from steinwise.methods import BY_NAME, AbstractMethod
-from steinwise.options import require_whole
+from steinwise.options import require_level, require_whole
 from steinwise.random import seed_words
 from steinwise.results import CheckResult, DrawsSummary
 from steinwise.samples import Samples
@@ -145,8 +145,7 @@ def _method(method: str | AbstractMethod) -> AbstractMethod:
 def _check_options(
     alpha: Any, n_bootstrap: Any, share: float, seed: Any, batch_length: Any, dtype: Any
 ) -> None:
-    if not isinstance(alpha, (int, float, np.floating)) or not 0 < alpha < 1:
-        raise InputError(f"alpha is {alpha!r}: expected a level between 0 and 1, such as 0.05.")
+    require_level(alpha)
     require_whole("n_bootstrap", n_bootstrap, least=1)
     needed = int(np.ceil(1 / (share * alpha))) - 1
     if n_bootstrap < needed:

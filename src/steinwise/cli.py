@@ -139,7 +139,7 @@ def check(
     plot: Path | None,
 ) -> int:
     """Check DRAWS (.npy, .npz, .csv, .parquet, .nc, .zarr) against a density."""
-    samples, density = _read(draws, target, space, var_names, group, independent)
+    samples, density = _read(draws, load_target(target), space, var_names, group, independent)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", steinwise.SteinwiseWarning)  # they are in the report
         result = steinwise.check(
@@ -180,16 +180,17 @@ def compare(
     parts = [entry.partition("=") for entry in sets]
     if not all(name and path for name, _, path in parts):
         raise click.UsageError("expected NAME=DRAWS NAME=DRAWS ..., such as nuts=a.npz vi=b.npz")
+    found = load_target(target)
     read = {
-        name: _read(Path(path), target, space, var_names, group, independent)
+        name: _read(Path(path), found, space, var_names, group, independent)
         for name, _, path in parts
     }
-    samples = {name: found for name, (found, _) in read.items()}
+    samples = {name: one for name, (one, _) in read.items()}
     density = next(iter(read.values()))[1]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", steinwise.SteinwiseWarning)  # they are in the table
-        found = steinwise.compare(samples, density, seed=seed, memory=memory)
-    click.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
+        ranking = steinwise.compare(samples, density, seed=seed, memory=memory)
+    click.echo(json.dumps(ranking.to_dict(), indent=2) if as_json else str(ranking))
     return FITS
 
 
@@ -224,7 +225,7 @@ def info() -> int:
 
 def _read(
     path: Path,
-    target: str,
+    target: Any,
     space: str | None,
     var_names: str | None,
     group: str,
@@ -240,18 +241,17 @@ def _read(
                 f"{path} may hold constrained parameters. Say --space unconstrained if the density "
                 "takes them as they are, or --space model if NAME is the model they come from."
             )
-        found = load_target(target)
         names = None if var_names is None else var_names.split(",")
         options = {"var_names": names, "group": group, "independent": independent}
         if space == "model":
-            return steinwise.from_arviz(path, found, **options)
-        return steinwise.from_arviz(path, "unconstrained", target=found, **options)
+            return steinwise.from_arviz(path, target, **options)
+        return steinwise.from_arviz(path, "unconstrained", target=target, **options)
     given = {"--space": space, "--var-names": var_names}
     for option, value in given.items():
         if value is not None:
             raise InputError(f"{option} goes with netCDF and zarr; {path} has neither.")
     samples = read_draws(path, independent)
-    return samples, as_target(load_target(target))
+    return samples, as_target(target)
 
 
 def load_target(spec: str) -> Any:

@@ -21,6 +21,7 @@ from steinwise.errors import InputError, SteinwiseWarning, TooFewDraws
 from steinwise.kernels import IMQ
 from steinwise.memory import budget_bytes
 from steinwise.methods import KSD
+from steinwise.options import require_level
 from steinwise.ranking import Comparison, rank
 from steinwise.samples import Samples
 from steinwise.statistics import Gram
@@ -85,8 +86,7 @@ def compare(
     chosen = _method(method)
     if estimator not in get_args(Estimator):
         raise InputError(f"estimator is {estimator!r}: expected 'u' or 'v'.")
-    if not isinstance(alpha, (int, float, np.floating)) or not 0 < alpha < 1:
-        raise InputError(f"alpha is {alpha!r}: expected a level between 0 and 1, such as 0.05.")
+    require_level(alpha)
     sets = _sets(draws, independent)
     density = as_target(target)
     density.prepare(next(iter(sets.values())).dim)

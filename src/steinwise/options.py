@@ -19,6 +19,12 @@ def require_whole(name: str, value: Any, *, least: int) -> None:
         raise InputError(f"{name} is {value!r}: expected a whole number, at least {least}.")
 
 
+def require_level(alpha: Any) -> None:
+    """The level of a test."""
+    if not isinstance(alpha, (int, float, np.floating)) or not 0 < alpha < 1:
+        raise InputError(f"alpha is {alpha!r}: expected a level between 0 and 1, such as 0.05.")
+
+
 def require_share(name: str, value: Any) -> None:
     """A number between 0 and 1, neither of them."""
     number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)

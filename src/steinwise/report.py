@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steinwise.results import facts, format_pvalue, no_misfit
+from steinwise.results import facts, format_pvalue, no_misfit, worst_first
 
 if TYPE_CHECKING:
-    from steinwise.results import CheckResult, CoordinateResult
+    from steinwise.results import CheckResult
 
 ROWS = 1000  # the worst ones; more make a page that no browser likes
 HISTOGRAMS = 300
@@ -75,7 +75,7 @@ def html(result: "CheckResult") -> str:
 def _verdict(result: "CheckResult") -> Iterator[str]:
     p = escape(format_pvalue(result.pvalue, result.n_bootstrap))
     if result.rejected:
-        wrong = [c for c in _ordered(result) if c.adjusted_pvalue <= result.alpha]
+        wrong = [c for c in worst_first(result) if c.adjusted_pvalue <= result.alpha]
         which = "no coordinate stands out by itself."
         if wrong:
             named = ", ".join(escape(c.name) for c in wrong[:5])
@@ -89,14 +89,10 @@ def _verdict(result: "CheckResult") -> Iterator[str]:
         yield f'<p class="note"><strong>Note:</strong> {escape(note)}</p>'
 
 
-def _ordered(result: "CheckResult") -> list["CoordinateResult"]:
-    return sorted(result.coordinates, key=lambda c: (c.adjusted_pvalue, c.pvalue, -c.value))
-
-
 def _table(result: "CheckResult") -> Iterator[str]:
     if not result.coordinates:
         return
-    ordered = _ordered(result)
+    ordered = worst_first(result)
     sized = ordered[0].effect is not None
     sizes = ["shift", "sd"] if sized else ["value"]
     yield "<h2>Coordinates</h2>"

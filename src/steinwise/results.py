@@ -360,8 +360,13 @@ def _wrapped(text: str) -> str:
     return textwrap.fill(text, WIDTH)
 
 
+def worst_first(result: CheckResult) -> list[CoordinateResult]:
+    """The coordinates by their p-values."""
+    return sorted(result.coordinates, key=lambda c: (c.adjusted_pvalue, c.pvalue, -c.value))
+
+
 def _coordinate_table(result: CheckResult) -> list[str]:
-    ordered = sorted(result.coordinates, key=lambda c: (c.adjusted_pvalue, c.pvalue, -c.value))
+    ordered = worst_first(result)
     sized = ordered[0].effect is not None
     rows = [("coordinate", *(("shift", "sd") if sized else ("value",)), "adjusted p", "verdict")]
     for c in ordered[:ROWS_SHOWN]:

@@ -8,6 +8,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from jaxtyping import Float, Int
 
+from steinwise.chains import evenly
 from steinwise.errors import InputError
 from steinwise.target import AbstractTarget
 from steinwise.work import Work
@@ -46,6 +47,12 @@ class TrainingData:
     def blockwise(self) -> bool:
         """Whether some conditional is that of several coordinates together."""
         return len(self.blocks) < self.dim
+
+    def at_most(self, rows: int) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, "v d"]]:
+        """Evenly spread training draws, no more than these, and half as many to validate on."""
+        half = rows // 2
+        train, validation = self.train, self.validation
+        return train[evenly(len(train), rows)], validation[evenly(len(validation), half)]
 
     @cached_property
     def scale(self) -> "Scale":

@@ -16,7 +16,7 @@ from steinwise.conditionals.abstract import (
     learnt_by,
     refuse_blocks,
 )
-from steinwise.conditionals.networks import rows_to_learn_from, train_networks
+from steinwise.conditionals.networks import MOST_ROWS, train_networks
 from steinwise.options import require_share, require_whole
 from steinwise.random import stream
 
@@ -93,14 +93,14 @@ class Histogram(AbstractConditional):
     def fit(self, data: TrainingData) -> "Histogram":
         refuse_blocks(self, data)
         scale = data.scale
-        x, validation = rows_to_learn_from(data.train, data.validation)
+        x, validation = data.at_most(MOST_ROWS)
         both = np.concatenate([x, validation])
         edges = np.linspace(both.min(axis=0), both.max(axis=0), self.bins + 1, axis=1)
         counts = np.stack(
             [np.bincount(found, minlength=self.bins) for found in _bin_of(edges, x).T]
         )
         start = self._start(counts, data)
-        network, _ = train_networks(
+        network = train_networks(
             _losses,
             start,
             _prepared(scale, edges, x),

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from steinwise.chains import evenly
 from steinwise.conditionals.abstract import (
     AbstractConditional,
     Atoms,
@@ -70,9 +69,7 @@ class KDE(AbstractConditional):
 
     def fit(self, data: TrainingData) -> "KDE":
         refuse_blocks(self, data)
-        z = data.scale.apply(data.train)[evenly(len(data.train), MOST_ROWS)]
-        validation = data.scale.apply(data.validation)
-        validation = validation[evenly(len(validation), MOST_ROWS // 2)]
+        z, validation = (data.scale.apply(part) for part in data.at_most(MOST_ROWS))
         squared = _squared_distances(validation, z)
         nearness = NEARNESS * np.sqrt(np.median(squared))
         widths = WIDTHS * rule_of_thumb(len(z), 1)

@@ -17,7 +17,7 @@ from steinwise.conditionals.abstract import (
     TrainingData,
     learnt_by,
 )
-from steinwise.conditionals.networks import rows_to_learn_from, train_networks
+from steinwise.conditionals.networks import MOST_ROWS, train_networks
 from steinwise.options import require_share, require_whole
 from steinwise.random import stream
 
@@ -105,14 +105,14 @@ class MixtureDensity(AbstractConditional):
         return f"MixtureDensity({self.components} components)"
 
     def fit(self, data: TrainingData) -> "MixtureDensity":
-        rows = rows_to_learn_from(data.train, data.validation)
+        rows = data.at_most(MOST_ROWS)
         x, validation = (data.scale.apply(part).astype(np.float32) for part in rows)
         groups = []
         for size in sorted({len(block) for block in data.blocks}):
             places = [k for k, block in enumerate(data.blocks) if len(block) == size]
             blocks = np.stack([data.blocks[k] for k in places])
             others = _others(blocks, data.dim)
-            network, _ = train_networks(
+            network = train_networks(
                 _losses,
                 self._start(blocks, data),
                 (x, x.T[blocks], others),

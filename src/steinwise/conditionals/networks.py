@@ -15,7 +15,6 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float
 
-from steinwise.chains import evenly
 from steinwise.errors import InputError
 from steinwise.work import Work
 
@@ -23,14 +22,6 @@ EPOCHS_PER_CALL = 25
 MOST_ROWS = 5000  # to learn from, and half as many to validate on; more change little
 
 Losses = Callable[[Any, Any], Float[Array, " network"]]
-
-
-def rows_to_learn_from(
-    train: Float[np.ndarray, "n d"], validation: Float[np.ndarray, "v d"]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Evenly spread rows where there are more than are of use."""
-    few = train[evenly(len(train), MOST_ROWS)]
-    return few, validation[evenly(len(validation), MOST_ROWS // 2)]
 
 
 def train_networks(
@@ -43,8 +34,8 @@ def train_networks(
     learning_rate: float,
     labels: tuple[str, ...],
     work: Work,
-) -> tuple[Any, Float[np.ndarray, " network"]]:
-    """The parameters of every network at its best epoch, and their validation losses.
+) -> Any:
+    """The parameters of every network at its best epoch.
 
     Parameters
     ----------
@@ -70,7 +61,7 @@ def train_networks(
             state, seen = _epochs(losses, learning_rate, count, state, train, validation)
             _refuse_divergence(np.asarray(seen), done, labels, learning_rate)
             done += count
-    return jax.tree.map(np.asarray, state[2]), np.asarray(state[3], np.float64)
+    return jax.tree.map(np.asarray, state[2])
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))

@@ -1,7 +1,6 @@
 """Draws from a stand-in's atoms, in place of the atoms with their weights."""
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -39,9 +38,6 @@ class Sampled(AbstractConditional):
     conditional: AbstractConditional
     n_atoms: int = 10
     _blocks: tuple[np.ndarray, ...] | None = field(default=None, repr=False)
-
-    least_train: ClassVar[int]
-    least_validation: ClassVar[int]
 
     def __post_init__(self) -> None:
         require_whole("n_atoms", self.n_atoms, least=1)
