@@ -94,7 +94,7 @@ def test_the_maximum_over_settings_is_calibrated_jointly(shared: float) -> None:
         common = rng.normal(size=(1, 1, 100))
         own = rng.normal(size=(20, 1, 100))
         values = np.sqrt(shared) * common + np.sqrt(1 - shared) * own
-        rejected += calibrate([BatchSums(values, batches)], batches, 199, seed).pvalue <= 0.05
+        rejected += calibrate([BatchSums(values, batches)], 199, seed).pvalue <= 0.05
     low, high = interval(0.05, repetitions)
     assert low <= rejected / repetitions <= high
 
@@ -106,7 +106,7 @@ def test_settings_are_compared_in_units_of_their_own() -> None:
     values[0] *= 1000
     values[1] += 1.0
     batches = _cut(1, 100, 1, independent=True)
-    found = calibrate([BatchSums(values, batches)], batches, 199, 0)
+    found = calibrate([BatchSums(values, batches)], 199, 0)
     assert found.deciding == (("", 1),)
     assert found.pvalue == 1 / 200
     z = values[1].sum() / np.sqrt((values[1] ** 2).sum())
@@ -118,9 +118,9 @@ def test_coordinates_may_come_in_several_blocks() -> None:
     rng = np.random.default_rng(4)
     values = rng.normal(size=(3, 6, 50)) + 0.1
     batches = _cut(1, 50, 1, independent=True)
-    whole = calibrate([BatchSums(values, batches)], batches, 99, 5)
+    whole = calibrate([BatchSums(values, batches)], 99, 5)
     blocks = [BatchSums(values[:, :2], batches), BatchSums(values[:, 2:], batches)]
-    parts = calibrate(blocks, batches, 99, 5)
+    parts = calibrate(blocks, 99, 5)
     assert parts.pvalue == whole.pvalue
     np.testing.assert_array_equal(parts.adjusted_pvalues, whole.adjusted_pvalues)
     np.testing.assert_array_equal(parts.coordinate_pvalues, whole.coordinate_pvalues)
@@ -132,7 +132,7 @@ def test_the_normal_tail_agrees_with_the_bootstrap_of_a_mean() -> None:
     assert normal_tail(1.6448536) == pytest.approx(0.05, abs=1e-6)
     values = np.random.default_rng(5).normal(size=(1, 1, 400)) + 0.07
     batches = _cut(1, 400, 1, independent=True)
-    found = calibrate([BatchSums(values, batches)], batches, 20_000, 0)
+    found = calibrate([BatchSums(values, batches)], 20_000, 0)
     assert found.normal_pvalue == pytest.approx(found.pvalue, abs=0.01)
 
 

@@ -9,7 +9,8 @@ from benchmarks import examples
 from steinwise.batches import Batches, _cut
 from steinwise.methods import KSD
 from steinwise.samples import Samples
-from steinwise.statistics import AbstractStatistic, FeatureProduct, Gram, Mean, add_rows
+from steinwise.statistics import AbstractStatistic, FeatureProduct, Gram, Mean
+from steinwise.stored import add_rows
 from steinwise.work import Work
 
 CUTS = {
@@ -48,7 +49,7 @@ def test_mean(batches: Batches) -> None:
 def test_mean_watches_the_sum_and_every_column() -> None:
     """Catches a batch length that is set without the sum over coordinates, which is tested."""
     contributions = np.random.default_rng(1).normal(size=(50, 3))
-    watched = Mean(contributions).averaged()
+    watched = Mean(contributions).averaged(0, contributions)
     np.testing.assert_allclose(watched[:, 0], contributions.sum(axis=1))
     np.testing.assert_allclose(watched[:, 1:], contributions)
 
@@ -69,7 +70,8 @@ def test_feature_product(batches: Batches, rows: int) -> None:
     expected = np.einsum("gi,skil,hl->skgh", member, pairs, member)
     np.testing.assert_allclose(sums(statistic, batches), expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(
-        statistic.averaged(), np.concatenate([left.reshape(n, -1), right.reshape(n, -1)], axis=1)
+        statistic.averaged(0, np.empty((n, 1))),
+        np.concatenate([left.reshape(n, -1), right.reshape(n, -1)], axis=1),
     )
 
 
@@ -80,7 +82,7 @@ def test_add_rows_in_pieces(batches: Batches, rows: int) -> None:
     values = np.random.default_rng(3).normal(size=(n, 2))
     total = np.zeros((batches.count, 2))
     for start in range(0, n, rows):
-        add_rows(total, values[start : start + rows], start, batches)
+        add_rows(total, values[start : start + rows], start, batches.bounds)
     np.testing.assert_allclose(total, batches.sums(values), rtol=1e-9)
 
 

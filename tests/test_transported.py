@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.special import ndtri
 
 import steinwise as sw
-from steinwise import frames, transport
+from steinwise import frames, transport, walks
 from steinwise.batches import _cut
 from steinwise.calibration import (
     _per_coordinate,
@@ -92,7 +92,7 @@ def test_the_statistic_is_the_sum_over_pairs(base: str, context: str, per_batch:
     found = statistic(x, STANDARD, Transported([base], [context], directions=False))
     batches = _cut(1, 24, per_batch, independent=True)
     sums = next(iter(found.batch_sums(batches)))
-    z = frames.normal_scores(x)
+    z = frames.NormalScores.among(x)(x)
     expected, pairs = np.zeros(3), 0
     for i in range(24):
         for other in range(24):
@@ -110,34 +110,63 @@ def test_the_statistic_is_the_sum_over_pairs(base: str, context: str, per_batch:
 def products(others: np.ndarray, seed: int = 0) -> transport.Sums:
     """Terms times features in batches of one draw, for lines whose terms are all the same."""
     n, d = others.shape
+    features = transport.Features.draw(d, seed)
     u = np.full((n, d), 0.3)
     flat = np.zeros((n, d, transport.QUANTILES))
     lines = transport.Lines(u, u, flat, flat, np.ones((n, d)), u)
-    pairs, sketch = method_module._pairs(d, seed), method_module._sketch(d, seed)
-    places = transport.context_slices(d, pairs, sketch)
-    out = transport.Sums.zeros(n, d, places["interaction"].stop, len(pairs), "float64")
-    own = np.arange(d)
-    transport.batch_products(out, lines, u, others, np.ones((n, 1)), own, pairs, sketch)
+    out = features.sums(n, d, "float64")
+    transport.batch_products(out, lines, u, others, np.ones((n, 1)), np.arange(d), features)
     return out
 
 
-@pytest.mark.parametrize("d", [4, 12])
+@pytest.mark.parametrize("d", [4, 12, 80])
 def test_features_never_see_the_coordinate_of_their_line(d: int) -> None:
     """Catches a kappa made from the tested coordinate, which destroys the level.
 
-    With 12 coordinates the products are sketched.
+    With 12 coordinates the products are sketched, with 80 the coordinates and squares too.
     """
     rng = np.random.default_rng(1)
     others = rng.normal(size=(7, d))
-    assert (method_module._sketch(d, 0) is None) == (d == 4)
+    features = transport.Features.draw(d, 0)
+    assert (features.pair_signs is None) == (d == 4)
+    assert (features.signs is None) == (d < 80)
     before = products(others)
-    for j in range(d):
+    for j in {0, 1, d // 2, d - 1}:
         moved = others.copy()
         moved[:, j] += rng.normal(size=7)
         for one, other in zip(products(moved), before, strict=True):
-            change = np.abs(one - other).max(axis=(0, *range(2, one.ndim)))
-            assert change[j] < 1e-12
-            assert (np.delete(change, j) > 1e-3).all()
+            if one.size:
+                change = np.abs(one - other).max(axis=(0, *range(2, one.ndim)))
+                assert change[j] < 1e-11
+                looked_at = one is not before.of_pairs and d < 80
+                assert not looked_at or (np.delete(change, j) > 1e-3).all()
+
+
+@pytest.mark.parametrize(("context", "first"), [("dependence", 0), ("dependence on size", 1)])
+def test_sketches_of_coordinates_are_unbiased(context: str, first: int) -> None:
+    """Catches an own share that is subtracted with the wrong sign, and signs that are shared."""
+    d = 80
+    both = np.random.default_rng(13).normal(size=(2, d))
+    term, values = np.sqrt(2) * np.cos(np.pi * 0.3), []
+    for seed in range(200):
+        sums, features = products(both, seed), transport.Features.draw(d, seed)
+        one, other = sums.of_contexts[:, 0, transport.PLACE, features.contexts[context]]
+        values.append(one @ other / term**2 / transport.LINEAR_SKETCHES)
+        single = features.singles(sums, context)[:, 3, 0] / term
+        expected = both if first == 0 else both**2 - 1
+        expected = np.where(np.arange(d) == 3, 0.0, expected)
+        np.testing.assert_allclose(single, expected, atol=1e-12)
+    exact = kappa(context, both[0, 1:], both[1, 1:])
+    assert np.mean(values) == pytest.approx(exact, abs=4 * np.std(values) / np.sqrt(200))
+
+
+def test_many_coordinates_are_looked_at_in_part() -> None:
+    """Catches features that grow with the square of the dimension."""
+    few, many = (transport.Features.draw(d, 0) for d in (1000, 10_000))
+    assert few.count == many.count
+    assert len(many.alone) == len(few.alone) == transport.MOST_ALONE
+    assert many.bytes_per_line(64, "float64") == few.bytes_per_line(64, "float64")
+    assert many.partners("dependence", 7)[0] == many.alone[7]
 
 
 def test_the_sketch_is_unbiased_for_all_products() -> None:
@@ -173,7 +202,10 @@ def test_memory_and_blocks_do_not_change_the_numbers(monkeypatch: pytest.MonkeyP
     target = sw.Gaussian(np.zeros(6), covariance)
     whole = sw.check(draws, target, n_bootstrap=99)
     same(sw.check(draws, target, n_bootstrap=99, memory="1MiB"), whole)
-    monkeypatch.setattr(method_module, "LINES_AT_ONCE", 70)
+    monkeypatch.setattr(walks, "LINES_AT_ONCE", 70)
+    same(sw.check(draws, target, n_bootstrap=99), whole)
+    monkeypatch.setattr(walks, "LINES_TOGETHER", 2)
+    monkeypatch.setattr(method_module, "LINES_PER_BLOCK", 4)
     same(sw.check(draws, target, n_bootstrap=99), whole)
 
 
@@ -353,17 +385,17 @@ def test_held_out_draws_take_no_part_in_the_test_of_directions() -> None:
     found = statistic(draws, sw.Gaussian(np.zeros(4), covariance), Transported())
     _, rotated = found.frames
     assert rotated.group == "directions"
-    np.testing.assert_array_equal(rotated.tested, np.arange(100) >= 20)
+    np.testing.assert_array_equal(rotated.tested(np.arange(100)), np.arange(100) >= 20)
     batches = _cut(1, 100, 1, independent=True)
     before = families(found.batch_sums(batches))["directions alone"].values
     moved = draws.copy()
     moved[:20] += 5.0
-    other = dataclasses.replace(found, x=moved)
+    other = dataclasses.replace(found, samples=Samples.of(moved, independent=True), found=[])
     after = families(other.batch_sums(batches))["directions alone"].values
     np.testing.assert_allclose(after, before, atol=1e-12)
     tested = draws.copy()
     tested[50] += 5.0
-    other = dataclasses.replace(found, x=tested)
+    other = dataclasses.replace(found, samples=Samples.of(tested, independent=True), found=[])
     after = families(other.batch_sums(batches))["directions alone"].values
     assert np.abs(after - before).max() > 1e-3
 
@@ -378,10 +410,11 @@ def test_directions_come_from_the_held_out_draws_of_every_chain_only() -> None:
     assert first is not None
     assert second is not None
     np.testing.assert_array_equal(first.directions, second.directions)
-    held = first.tested.reshape(2, 100) == 0
+    held = first.tested(np.arange(200)).reshape(2, 100) == 0
     assert held[:, :20].all()
     assert not held[:, 20:].any()
-    np.testing.assert_array_equal(first.at[first.tested == 0], second.at[first.tested == 0])
+    x = chains[:, :20].reshape(-1, 3)
+    np.testing.assert_array_equal(first.places(x), second.places(x))
 
 
 def test_a_shift_along_a_long_direction_is_found_and_the_direction_named() -> None:
@@ -500,7 +533,7 @@ def test_exact_pvalues_take_a_hundredth_of_the_level() -> None:
     sums = BatchSums(
         np.random.default_rng(16).normal(size=(1, 3, 40)), _cut(1, 40, 1, independent=True)
     )
-    found = calibrate([sums], sums.batches, 199, 0)
+    found = calibrate([sums], 199, 0)
     assert found.joined_with(None) is found
     joined = found.joined_with(np.array([1e-6, 0.5, 1.0]))
     assert joined.pvalue == pytest.approx(3e-4)
@@ -524,7 +557,7 @@ def test_groups_of_coordinates_are_judged_together() -> None:
         sums("dependence", "axes", 3, 0.0, dense=0.0, two_sided=True),
         sums("directions settings", "directions", 2, 2.0),
     ]
-    found = calibrate(blocks, batches, 199, 0)
+    found = calibrate(blocks, 199, 0)
     assert found.pvalue == 1 / 200
     assert len(found.values) == len(found.deciding) == len(found.adjusted_pvalues) == 5
     assert {family for family, _ in found.deciding[3:]} == {"directions settings"}

@@ -1,7 +1,7 @@
 """Batches of draws: one sign each, long enough that dependence stays inside or next door."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from steinwise.chains import MOST_COLUMNS, autocorrelation_times, drift, evenly, rhat
 from steinwise.errors import TooFewDraws
 from steinwise.memory import chunks
+from steinwise.monitoring import Seen, look_along
 from steinwise.samples import Samples
 
 MIN_BATCHES = 20
@@ -56,6 +57,10 @@ class Batches:
         lengths = self.lengths.astype(float)
         return float((lengths[:, None] * lengths)[self.allowed].sum())
 
+    def first(self, count: int) -> "Batches":
+        """The first so many."""
+        return Batches(self.bounds[: count + 1], self.chain[:count], self.independent)
+
     def runs(self, count: int) -> Iterator["Batches"]:
         """These batches, at most `count` at a time, in runs of one length as far as can be."""
         runs = -(-self.count // count)
@@ -90,10 +95,23 @@ class BatchPlan:
     def length(self) -> int:
         return int(self.batches.lengths.max())
 
+    def up_to(self, reached: Batches) -> "BatchPlan":
+        """With the batches that were reached before an interruption."""
+        if reached.count == self.batches.count:
+            return self
+        looked_at, all_draws = int(reached.bounds[-1]), int(self.batches.bounds[-1])
+        note = f"interrupted: the verdict rests on the first {looked_at} of {all_draws} draws."
+        return replace(
+            self,
+            batches=reached,
+            effective_draws=self.effective_draws * looked_at / all_draws,
+            notes=(*self.notes, note),
+        )
+
 
 def plan_batches(
     samples: Samples,
-    averaged: Callable[[], Float[np.ndarray, "n q"]],
+    averaged: Callable[[int, np.ndarray], Float[np.ndarray, "m q"]],
     *,
     most: int,
     batch_length: int | None = None,
@@ -106,9 +124,9 @@ def plan_batches(
     samples
         The draws.
     averaged
-        Gives columns with one row per draw: the things whose average the statistic takes. Their
-        slowest autocorrelation time sets the batch length in a chain. Not called for
-        independent draws.
+        Gives, for consecutive draws, the number of the first and the draws themselves, columns with
+        one row per draw: the things whose average the statistic takes. Their slowest
+        autocorrelation time sets the batch length in a chain. Not called for independent draws.
     most
         The largest number of batches that the calibration is asked to carry.
     batch_length
@@ -125,10 +143,8 @@ def plan_batches(
         _require_batches(samples, batches, length, 1.0, least)
         return BatchPlan(batches, 1.0, float(samples.n), None, ())
 
-    columns = averaged()
-    columns = columns[:, evenly(columns.shape[1], MOST_COLUMNS)]
-    shaped = columns.reshape(samples.n_chains, samples.n_draws, -1)
-    slowest = max(1.0, float(autocorrelation_times(shaped).max()))
+    seen = look_along(samples, averaged)
+    slowest = max(1.0, float(seen.times.max()))
     shortest = max(int(np.ceil(LENGTH_IN_TIMES * slowest)), -(-samples.n // most))
     rounded = _round_up(shortest)
     enough = samples.n_chains * (samples.n_draws // rounded) >= least
@@ -136,9 +152,9 @@ def plan_batches(
     batches = _cut(samples.n_chains, samples.n_draws, int(length), independent=False)
     _require_batches(samples, batches, int(length), slowest, least)
 
-    rhats = rhat(samples.values)
+    rhats = rhat(seen.draws)
     windows = int(batches.lengths.min()), int(np.ceil(slowest))
-    notes = _disagreement(samples, rhats) + _warm_up(samples, shaped, windows)
+    notes = _disagreement(samples, seen.draws, rhats) + _warm_up(seen, windows)
     return BatchPlan(batches, slowest, samples.n / slowest, float(rhats.max()), tuple(notes))
 
 
@@ -192,7 +208,7 @@ def _require_batches(
     )
 
 
-def _rhat_bounds(samples: Samples, subset: np.ndarray) -> np.ndarray:
+def _rhat_bounds(draws: Float[np.ndarray, "chain draw c"]) -> np.ndarray:
     """The largest R-hat of each coordinate that chains of one law show by chance.
 
     R-hat^2 - 1 is the variance between half-chains over the variance within: chi-square with one
@@ -201,20 +217,22 @@ def _rhat_bounds(samples: Samples, subset: np.ndarray) -> np.ndarray:
     """
     from scipy import stats
 
-    halves = 2 * max(2, samples.n_chains)
-    effective = samples.n / autocorrelation_times(samples.values[..., subset])
-    chance = stats.chi2.isf(RHAT_LEVEL / len(subset), halves - 1) / (halves - 1)
+    chains, length, columns = draws.shape
+    halves = 2 * max(2, chains)
+    effective = chains * length / autocorrelation_times(draws)
+    chance = stats.chi2.isf(RHAT_LEVEL / columns, halves - 1) / (halves - 1)
     allowed = np.sqrt(1 + chance * halves / np.maximum(effective, LENGTH_IN_TIMES * MIN_BATCHES))
     return np.maximum(RHAT_DISAGREE, allowed)
 
 
-def _disagreement(samples: Samples, rhats: np.ndarray) -> list[str]:
-    subset = evenly(samples.dim, MOST_COLUMNS)
-    bounds = _rhat_bounds(samples, subset)
+def _disagreement(
+    samples: Samples, draws: Float[np.ndarray, "chain draw c"], rhats: np.ndarray
+) -> list[str]:
+    bounds = _rhat_bounds(draws)
     worst = int(np.argmax(rhats / bounds))
     if rhats[worst] <= bounds[worst]:
         return []
-    name = samples.names[subset[worst]]
+    name = samples.names[evenly(samples.dim, MOST_COLUMNS)[worst]]
     whom = "chains disagree with each other" if samples.n_chains > 1 else "chain is not settled"
     return [
         f"the {whom}: R-hat is {rhats[worst]:.3f} in {name} (at most {bounds[worst]:.2f} is "
@@ -223,19 +241,15 @@ def _disagreement(samples: Samples, rhats: np.ndarray) -> list[str]:
     ]
 
 
-def _warm_up(
-    samples: Samples, averaged: Float[np.ndarray, "chain draw q"], windows: tuple[int, int]
-) -> list[str]:
+def _warm_up(seen: Seen, windows: tuple[int, int]) -> list[str]:
     """A note on the first draws, in the draws, their squares and what is averaged.
 
     A batch sees a start that takes long to forget; a window of one autocorrelation time sees one
     that is forgotten within a batch. What is averaged may be blind to draws far out, where the
     functions of many methods are 0; the draws themselves are not.
     """
-    x = samples.values[..., evenly(samples.dim, MOST_COLUMNS)]
-    columns = np.concatenate([x, (x - x.mean(axis=(0, 1))) ** 2, averaged], axis=-1)
     for length in windows:
-        moved = drift(columns, length)
+        moved = drift(seen.columns, max(1, round(length / seen.draws_each)))
         if moved is not None:
             return [
                 f"the start of a chain differs from the rest: its first {length} draws are on "

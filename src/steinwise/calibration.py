@@ -250,15 +250,16 @@ class _Family:
 
 def calibrate(
     blocks: Iterable[BatchSums],
-    batches: Batches,
     n_bootstrap: int,
     seed: object,
     weights: Callable[[object, int, int], Float[np.ndarray, "l batch"]] = rademacher,
 ) -> Calibration:
     """p-values of all coordinates together, largest over settings, and of every coordinate."""
-    signs = weights(seed, n_bootstrap, batches.count)
+    signs: np.ndarray | None = None
     families: dict[str, _Family] = {}
     for block in blocks:
+        if signs is None:
+            signs = weights(seed, n_bootstrap, block.batches.count)
         families.setdefault(block.family, _Family(block)).add(block, signs)
     z_k = {name: np.concatenate(family.z) for name, family in families.items()}
     null_k = {name: np.concatenate(family.null, axis=1) for name, family in families.items()}

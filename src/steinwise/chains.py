@@ -85,6 +85,11 @@ def drift(columns: Float[np.ndarray, "chain draw q"], length: int) -> float | No
     return float(first[moved].max()) if moved.any() else None
 
 
+def hidden_chain_window(d: int) -> int:
+    """How many rows are looked at for a hidden chain."""
+    return max(2000, HIDDEN_CHAIN_ENTRIES // d)
+
+
 def row_autocorrelation(rows: Float[np.ndarray, "n d"]) -> Autocorrelation | None:
     r"""Significant autocorrelation along rows that are said to be independent, or None.
 
@@ -97,7 +102,7 @@ def row_autocorrelation(rows: Float[np.ndarray, "n d"]) -> Autocorrelation | Non
     """
     from scipy import stats
 
-    window = max(2000, HIDDEN_CHAIN_ENTRIES // rows.shape[1])
+    window = hidden_chain_window(rows.shape[1])
     subset = evenly(rows.shape[1], max(1, HIDDEN_CHAIN_ENTRIES // min(len(rows), window)))
     x = rows[:window][:, subset]
     n, d = x.shape

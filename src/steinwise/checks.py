@@ -12,7 +12,7 @@ from steinwise.calibration import averaged
 from steinwise.errors import InputError, SteinwiseWarning
 from steinwise.memory import budget_bytes
 from steinwise.methods import BY_NAME, AbstractMethod
-from steinwise.options import require_level, require_whole
+from steinwise.options import choose_coordinates, require_level, require_whole
 from steinwise.random import seed_words
 from steinwise.results import CheckResult, DrawsSummary
 from steinwise.samples import Samples
@@ -33,6 +33,7 @@ def check(
     names: Sequence[str] | None = None,
     independent: bool | None = None,
     batch_length: int | None = None,
+    coordinates: int | Sequence[str] | Sequence[int] | None = None,
     memory: str | int = "1GiB",
     dtype: str = "float64",
     progress: bool | None = None,
@@ -43,7 +44,9 @@ def check(
     ----------
     draws
         (n, d) for independent draws, (chain, draw, d) for MCMC, a data frame, or a `sw.Samples`.
-        They and the density must be in the same unconstrained space.
+        They and the density must be in the same unconstrained space. The default method reads
+        memory-mapped arrays, and arrays of zarr and HDF5, by chunk, and works on a Dask array where
+        its chunks are.
     target
         A log density (a JAX-traceable function of one draw), `sw.Target(...)`,
         `sw.Target.from_score(...)` or `sw.Gaussian(...)`.
@@ -64,8 +67,12 @@ def check(
         chain. By default (n, d) is independent, and refused if its rows are autocorrelated.
     batch_length
         Draws per batch, instead of 5 autocorrelation times of the slowest average.
+    coordinates
+        Which coordinates get a verdict: their names or numbers, or how many of them to draw at
+        random. All by default; the cost is theirs. The others still count as those on which they
+        may depend.
     memory
-        The budget for working arrays, such as "500MB" or "2GiB".
+        The budget for working arrays, such as "500MB" or "2GiB". It changes no number.
     dtype
         "float64", or "float32" for the bulk of the work: sums over draws and bootstraps. The
         density is evaluated and followed in 64 bit in either case, where it allows that.
@@ -94,6 +101,10 @@ def check(
     _check_options(alpha, n_bootstrap, chosen.bootstrap_share, seed, batch_length, dtype)
     budget = budget_bytes(memory)
     samples = Samples.of(draws, names=names, independent=independent)
+    if not chosen.reads_by_chunk:
+        samples = _in_memory(samples, chosen, budget)
+    if coordinates is not None:
+        chosen = chosen.restricted(choose_coordinates(coordinates, samples.names, seed))
     density = as_target(target)
     evaluated_in = density.prepare(samples.dim)
 
@@ -105,6 +116,7 @@ def check(
             tested, statistic.averaged, most=statistic.most_batches, batch_length=batch_length
         )
         verdict = fitted.calibrate(statistic, plan.batches, n_bootstrap, seed)
+        plan = plan.up_to(statistic.reached(plan.batches))
         runs.append((fitted, tested, statistic, plan, verdict))
     verdict = averaged([run[-1] for run in runs])
     chosen, tested, statistic, plan, _ = runs[0]
@@ -140,6 +152,18 @@ def _method(method: str | AbstractMethod) -> AbstractMethod:
         f"method is {method!r}: expected one of {sorted(BY_NAME)} or a method object such as "
         "sw.methods.KCCSD(conditional=...)."
     )
+
+
+def _in_memory(samples: Samples, method: AbstractMethod, budget: int) -> Samples:
+    """All draws at once, for a method that must see them so."""
+    if not samples.in_memory and samples.nbytes > budget:
+        raise InputError(
+            f"{samples!r} takes {samples.nbytes / 2**20:.0f} MiB in memory, more than memory= "
+            f"allows ({budget / 2**20:.0f} MiB), and the method {method.name!r} needs all draws at "
+            "once. Take the default method, which reads them by chunk, thin the draws "
+            "(draws[:, ::10]), or raise memory=."
+        )
+    return samples.loaded()
 
 
 def _check_options(

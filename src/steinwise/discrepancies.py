@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
+from jaxtyping import Float
 
 from steinwise.batches import BatchPlan, plan_batches
 from steinwise.calibration import standard_error
@@ -13,6 +14,7 @@ from steinwise.errors import InputError, SteinwiseWarning, TooFewDraws
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.memory import budget_bytes
 from steinwise.methods import FSSD, KCCSD, KSD, RFSD, SlicedKSD
+from steinwise.options import choose_coordinates
 from steinwise.results import Discrepancy
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, BatchSums, Mean
@@ -29,6 +31,7 @@ def kccsd(
     blocks: Sequence[Sequence[int | str]] | None = None,
     variant: Literal["norm", "unit-ball"] = "norm",
     split: tuple[float, float, float] = (0.2, 0.1, 0.7),
+    coordinates: int | Sequence[str] | Sequence[int] | None = None,
     seed: Any = 0,
     names: Sequence[str] | None = None,
     independent: bool | None = None,
@@ -48,6 +51,10 @@ def kccsd(
     conditional, kernel, blocks, variant, split
         As in `sw.methods.KCCSD`; the kernel is RBF(1.0) by default. A conditional that learns is
         fitted to the first two parts of the split, and the value is that of the third.
+    coordinates
+        Names or numbers of coordinates: the value is the sum over these. Or how many to draw at
+        random: the value is then their sum times d over that number, an unbiased estimate of the
+        sum over all, and the standard error counts the choice too.
     seed
         An integer or a JAX key.
 
@@ -79,12 +86,17 @@ def kccsd(
         split,
     )
     samples, density, work = _enter(draws, target, seed, names, independent, memory, progress)
+    if coordinates is not None:
+        method = method.restricted(choose_coordinates(coordinates, samples.names, seed))
     method, samples = next(method.prepare(samples, density, work))
     statistic = Mean(method.contributions(samples, density, work))
     per_coordinate = statistic.contributions.mean(axis=0)
     error, _ = _standard_error(samples, statistic)
+    value = float(per_coordinate.sum())
+    if isinstance(coordinates, (int, np.integer)):
+        value, error = _of_all(per_coordinate, error, samples.dim)
     return Discrepancy(
-        value=float(per_coordinate.sum()),
+        value=value,
         standard_error=error,
         per_coordinate=per_coordinate,
         contributions=statistic.contributions,
@@ -92,6 +104,19 @@ def kccsd(
         description=method.describe(),
         witness=method.witness(samples, density, work) if blocks is None else None,
     )
+
+
+def _of_all(
+    chosen: Float[np.ndarray, " m"], error: float | None, d: int
+) -> tuple[float, float | None]:
+    """The sum over d coordinates, of which some were drawn at random, and its standard error."""
+    m = len(chosen)
+    if m == d or error is None:
+        return float(chosen.sum()) * d / m, error
+    if m == 1:  # nothing tells how far coordinates differ
+        return float(chosen.sum()) * d, None
+    choice = d**2 * (1 - m / d) * chosen.var(ddof=1) / m
+    return float(chosen.sum()) * d / m, float(np.sqrt((error * d / m) ** 2 + choice))
 
 
 def ksd(

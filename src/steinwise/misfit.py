@@ -1,5 +1,8 @@
 """What is wrong with a coordinate, in numbers that a person can read and in words."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
@@ -12,30 +15,74 @@ FEW = 0.1  # the share of the draws up to which they are outliers rather than th
 CLEAR = 3.0  # standard errors from which a mean or a spread is named as the fault
 
 
-def normal_places(u: Float[np.ndarray, "n c"]) -> Float[np.ndarray, "n c"]:
-    """Normal scores of the conditional transforms: standard normal when the draws fit."""
-    return np.clip(ndtri(u), -FARTHEST, FARTHEST)
+class Places(NamedTuple):
+    """What is kept of the conditional transforms of some lines: sums of powers of normal scores.
+
+    Normal scores are standard normal when the draws fit. Outliers, each of which is one for
+    itself, are summed apart.
+    """
+
+    draws: Float[np.ndarray, " c"]  # how many
+    least: Float[np.ndarray, " c"]  # the smallest of u and 1 - u
+    inner: Float[np.ndarray, "5 c"]  # sums of powers 0 to 4
+    outer: Float[np.ndarray, "5 c"]
+
+    @classmethod
+    def none(cls, lines: int) -> "Places":
+        return cls(np.zeros(lines), np.ones(lines), np.zeros((5, lines)), np.zeros((5, lines)))
+
+    def with_draws(
+        self, u: Float[np.ndarray, "n c"], tested: Float[np.ndarray, " n"], outlying: float
+    ) -> "Places":
+        """With more draws; those whose tail is below `outlying` are outliers."""
+        u = u[tested > 0]
+        if not len(u):
+            return self
+        tail = np.minimum(u, 1 - u)
+        z = np.clip(ndtri(u), -FARTHEST, FARTHEST)
+        powers = np.stack([np.ones_like(z), z, z**2, z**3, z**4])
+        outside = np.where(tail <= outlying, powers, 0.0).sum(axis=1)
+        return Places(
+            self.draws + len(u),
+            np.minimum(self.least, tail.min(axis=0)),
+            self.inner + powers.sum(axis=1) - outside,
+            self.outer + outside,
+        )
+
+    def joined(self, other: "Places") -> "Places":
+        return Places(
+            self.draws + other.draws,
+            np.minimum(self.least, other.least),
+            self.inner + other.inner,
+            self.outer + other.outer,
+        )
+
+    @staticmethod
+    def side_by_side(parts: "Sequence[Places]") -> "Places":
+        """The lines of several."""
+        return Places(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
+
+    def line(self, j: int) -> "Places":
+        return Places(*(array[..., [j]] for array in self))
+
+    @property
+    def effects(self) -> list[Effect]:
+        """The shift and the spread of every line, in units of the target's conditional."""
+        mean, variance = _moments(self.inner + self.outer)
+        return [Effect(float(m), float(v) ** 0.5) for m, v in zip(mean, variance, strict=True)]
 
 
-def effects(z: Float[np.ndarray, "n c"]) -> list[Effect]:
-    """The shift and the spread of every column, in units of the target's conditional."""
-    return [Effect(float(m), float(s)) for m, s in zip(z.mean(axis=0), z.std(axis=0), strict=True)]
+def _moments(sums: Float[np.ndarray, "5 c"]) -> tuple[np.ndarray, np.ndarray]:
+    mean = sums[1] / sums[0]
+    return mean, np.maximum(sums[2] / sums[0] - mean**2, 0.0)
 
 
-def words(
-    z: Float[np.ndarray, " n"],
-    effect: Effect,
-    context: str,
-    partners: tuple[str, ...],
-    outlying: int,
-    plan: BatchPlan,
-) -> str:
-    """The kind of misfit of a flagged coordinate."""
-    if 0 < outlying <= FEW * len(z):
-        inner = z[np.argsort(np.abs(z))[: len(z) - outlying]]
-        if max(_departures(inner, plan)) < CLEAR:
-            them = "draw lies" if outlying == 1 else "draws lie"
-            return f"{outlying} {them} where the target's conditional has next to no mass"
+def words(places: Places, context: str, partners: tuple[str, ...], plan: BatchPlan) -> str:
+    """The kind of misfit of a flagged coordinate, from its `Places.line`."""
+    outlying = int(places.outer[0, 0])
+    if 0 < outlying <= FEW * places.draws[0] and max(_departures(places.inner, plan)) < CLEAR:
+        them = "draw lies" if outlying == 1 else "draws lie"
+        return f"{outlying} {them} where the target's conditional has next to no mass"
     if context == "interaction" and partners:
         both = " and ".join(partners)
         return f"depends on {both} together in a way that the target does not"
@@ -45,27 +92,37 @@ def words(
         return f"depends on {partners[0]} in a way that the target does not"
     if context != "alone":
         return "depends on the other coordinates in a way that the target does not"
-    shift, spread = _departures(z, plan)
+    every = places.inner + places.outer
+    shift, spread = _departures(every, plan)
+    effect = places.effects[0]
     if spread >= max(CLEAR, shift):
         kind = "narrow" if effect.spread < 1 else "wide"
         return f"draws are too {kind} (sd {effect.spread:.2g} of the target's conditional)"
     if shift >= CLEAR:
         return f"draws are shifted by {effect.shift:+.2g} of the target's conditional sd"
-    kurtosis = float(np.mean((z - z.mean()) ** 4) / max(z.var(), 1e-12) ** 2) - 3
-    if abs(kurtosis) * np.sqrt(_draws(z, plan) / 24) >= CLEAR:
+    kurtosis = _excess_kurtosis(every)
+    if abs(kurtosis) * np.sqrt(_draws(every, plan) / 24) >= CLEAR:
         return f"draws have {'heavier' if kurtosis > 0 else 'lighter'} tails than the target"
     return "draws have another shape than the target"
 
 
-def _departures(z: Float[np.ndarray, " n"], plan: BatchPlan) -> tuple[float, float]:
+def _excess_kurtosis(sums: Float[np.ndarray, "5 1"]) -> float:
+    (mean,), (variance,) = _moments(sums)
+    one, two, three, four = (sums[1:, 0] / sums[0, 0]).tolist()
+    fourth = four - 4 * mean * three + 6 * mean**2 * two - 4 * mean**3 * one + mean**4
+    return float(fourth / max(variance, 1e-12) ** 2) - 3
+
+
+def _departures(sums: Float[np.ndarray, "5 1"], plan: BatchPlan) -> tuple[float, float]:
     """How far the mean is from 0, and the spread from 1, in standard errors."""
-    draws, spread = _draws(z, plan), float(z.std())
-    shift = abs(float(z.mean())) * np.sqrt(draws) / max(spread, 1e-12)
+    (mean,), (variance,) = _moments(sums)
+    draws, spread = _draws(sums, plan), float(np.sqrt(variance))
+    shift = abs(float(mean)) * np.sqrt(draws) / max(spread, 1e-12)
     return shift, abs(spread - 1) * np.sqrt(2 * draws)
 
 
-def _draws(z: Float[np.ndarray, " n"], plan: BatchPlan) -> float:
-    return min(plan.effective_draws, len(z))
+def _draws(sums: Float[np.ndarray, "5 1"], plan: BatchPlan) -> float:
+    return min(plan.effective_draws, float(sums[0, 0]))
 
 
 def detectable(threshold: float, plan: BatchPlan) -> Effect:

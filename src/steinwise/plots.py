@@ -77,7 +77,8 @@ def plot_pair(result: "CheckResult", coordinate: str, other: str) -> "Figure":
     pit, names = _pits(result)
     x = result.findings.x
     assert x is not None
-    u, t = pit[:, _position(names, coordinate)], x[:, _position(names, other)]
+    known = list(result.findings.x_names)
+    u, t = pit[:, _position(names, coordinate)], x[:, _position(known, other)]
     figure, (ax,) = new_figure(1)
     shown = slice(None, None, max(1, len(u) // 5000))
     ax.plot(t[shown], u[shown], ".", markersize=3, color="#999999", alpha=0.6)

@@ -98,8 +98,9 @@ class Findings:
     coordinates: tuple[CoordinateResult, ...]
     detectable: Effect | None = None  # in one coordinate, with power 0.8
     evaluations: int | None = None  # of the target, per draw and coordinate
-    pit: Float[np.ndarray, "n d"] | None = None  # F_ij(x_ij), uniform when the draws fit
-    x: Float[np.ndarray, "n d"] | None = None  # the draws, for pictures of them
+    pit: Float[np.ndarray, "n c"] | None = None  # F_ij(x_ij), uniform when the draws fit
+    x: Float[np.ndarray, "n d"] | None = None  # the draws, or evenly spaced ones, for pictures
+    x_names: tuple[str, ...] = ()  # of all their coordinates
     notes: tuple[str, ...] = ()  # what must be said before the verdict
     flag_note: str = ""  # what it means that a coordinate is flagged
     learning: Learning | None = None  # None where nothing was learnt

@@ -1,23 +1,27 @@
 """The border for draws: everything that can be wrong with the user's array is answered here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from jaxtyping import Float64, Int
 
-from steinwise.chains import row_autocorrelation
+from steinwise.chains import evenly, hidden_chain_window, row_autocorrelation
 from steinwise.errors import InputError
+from steinwise.stored import count_slabs, is_chunked, is_dask, mapped, read_rows, take_rows
 
-FARTHEST = 1e100  # in absolute value
+FARTHEST, NARROWEST = 1e100, 1e-150  # an absolute value, and a range
+SLAB_BYTES = 2**24
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
     """Draws of shape (chain, draw, d) with the names of their coordinates.
 
-    Build one with `Samples.of`, which checks what it is given.
+    Build one with `Samples.of`, which checks what it is given. `values` is an array in memory, or
+    one that is read by `read` and `mapped`: memory-mapped, of zarr, or of Dask.
 
     Examples
     --------
@@ -27,7 +31,7 @@ class Samples:
     Samples(4 chains x 250 draws, 2 coordinates: mu, log_sigma)
     """
 
-    values: Float64[np.ndarray, "chain draw d"]
+    values: Any
     names: tuple[str, ...]
     independent: bool
 
@@ -45,7 +49,8 @@ class Samples:
         ----------
         draws
             (n, d) for independent draws, (chain, draw, d) for MCMC, a data frame with a column
-            per coordinate, or a Samples.
+            per coordinate, or a Samples. A memory-mapped array, and arrays of zarr, HDF5 and Dask,
+            are read by chunk and never held whole by a method that can do without.
         names
             One name per coordinate; x[0], x[1], ... otherwise.
         independent
@@ -58,13 +63,15 @@ class Samples:
         if names is None and hasattr(draws, "columns") and hasattr(draws, "to_numpy"):
             names = [str(column) for column in draws.columns]
         array = _to_array(draws)
-        _check_axes(array)
+        _check_axes(array.shape)
         labels = _names(names, array.shape[-1])
-        _check_values(array, labels)
-        if array.ndim == 2 and independent is None:
-            _refuse_autocorrelated(array, labels)
         chains = array if array.ndim == 3 else array[None]
-        return cls(chains, labels, array.ndim == 2 if independent is None else bool(independent))
+        alone = array.ndim == 2 if independent is None else bool(independent)
+        samples = cls(chains, labels, alone)
+        _check_values(samples)
+        if array.ndim == 2 and independent is None:
+            _refuse_autocorrelated(samples)
+        return samples
 
     @property
     def n_chains(self) -> int:
@@ -86,8 +93,51 @@ class Samples:
 
     @property
     def rows(self) -> Float64[np.ndarray, "n d"]:
-        """All draws, one chain after the other."""
-        return self.values.reshape(-1, self.dim)
+        """All draws, one chain after the other, in memory."""
+        return read_rows(self.values, slice(0, self.n))
+
+    @property
+    def nbytes(self) -> int:
+        return 8 * self.n * self.dim
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the draws are held as the array that they are worked on as."""
+        return isinstance(self.values, np.ndarray) and self.values.dtype == np.float64
+
+    def loaded(self) -> "Samples":
+        """The same, held in memory."""
+        if self.in_memory:
+            return self
+        return replace(self, values=self.rows.reshape(self.values.shape))
+
+    def mapped(
+        self, function: Callable[[int, np.ndarray], _Made], rows: int | None = None
+    ) -> Iterator[tuple[slice, _Made]]:
+        """`function(start, rows)` of consecutive slabs of draws, with the rows that each covers.
+
+        On the workers of Dask, if the draws are a Dask array.
+        """
+        return mapped(self.values, function, rows or self._slab)
+
+    def count_slabs(self, rows: int | None = None) -> int:
+        return count_slabs(self.values, rows or self._slab)
+
+    @property
+    def _slab(self) -> int:
+        return max(1, SLAB_BYTES // (8 * self.dim))
+
+    @property
+    def on_cluster(self) -> bool:
+        return is_dask(self.values)
+
+    def spaced(self, most: int) -> Float64[np.ndarray, "m d"]:
+        """At most this many draws, evenly spaced through all chains."""
+        return self.take(evenly(self.n, most))
+
+    def take(self, index: Int[np.ndarray, " m"]) -> Float64[np.ndarray, "m d"]:
+        """Some draws, by their increasing numbers."""
+        return take_rows(self.values, index)
 
     def in_order(self, order: Int[np.ndarray, " draw"]) -> "Samples":
         """The draws of every chain in another order."""
@@ -123,9 +173,27 @@ def part_sizes(fractions: Sequence[float], n: int) -> list[int]:
     return np.diff([0, *ends, n]).tolist()
 
 
-def _to_array(draws: Any) -> np.ndarray:
+def _chunked(draws: Any) -> Any:
+    """An array that is kept in chunks, as it is."""
+    array = getattr(draws, "data", draws) if hasattr(draws, "dims") else draws
+    if array.dtype.kind != "f" or array.dtype.itemsize > 8:
+        raise InputError(
+            f"draws have dtype {array.dtype}: expected float32 or float64. Convert them yourself, "
+            "so that nothing is cast down unseen."
+        )
+    if any(np.isnan(size) for size in array.shape):
+        raise InputError(
+            f"draws have shape {array.shape}: Dask does not know how many rows there are. "
+            "Call draws.compute_chunk_sizes() first."
+        )
+    return array
+
+
+def _to_array(draws: Any) -> Any:
     from jax.core import Tracer
 
+    if is_chunked(draws):
+        return _chunked(draws)
     if isinstance(draws, Tracer):
         raise InputError(
             "draws is a JAX tracer: this function runs on the host and cannot be called inside "
@@ -163,29 +231,29 @@ def _to_array(draws: Any) -> np.ndarray:
                 else "Convert them yourself, so that nothing is cast down unseen."
             )
         )
-    return array.astype(np.float64)
+    return array if isinstance(draws, np.memmap) else array.astype(np.float64)
 
 
-def _check_axes(array: np.ndarray) -> None:
-    if array.ndim not in (2, 3):
-        hint = "For one coordinate pass draws[:, None]." if array.ndim == 1 else ""
+def _check_axes(shape: tuple[int, ...]) -> None:
+    if len(shape) not in (2, 3):
+        hint = "For one coordinate pass draws[:, None]." if len(shape) == 1 else ""
         raise InputError(
-            f"draws have shape {array.shape}, {array.ndim} axes: expected (n, d) for independent "
+            f"draws have shape {shape}, {len(shape)} axes: expected (n, d) for independent "
             f"draws or (chain, draw, d) for MCMC. {hint}".rstrip()
         )
-    if 0 in array.shape:
-        raise InputError(f"draws have shape {array.shape}: there is nothing to check.")
-    if array.ndim == 3 and array.shape[0] > array.shape[1]:
+    if 0 in shape:
+        raise InputError(f"draws have shape {shape}: there is nothing to check.")
+    if len(shape) == 3 and shape[0] > shape[1]:
         raise InputError(
-            f"draws have shape {array.shape}: {array.shape[0]} chains with {array.shape[1]} draws "
+            f"draws have shape {shape}: {shape[0]} chains with {shape[1]} draws "
             "each. The order of the axes is (chain, draw, d); if these are (draw, chain, d), pass "
             "np.swapaxes(draws, 0, 1). For many short independent runs pass their last draws as "
             "(n, d)."
         )
-    if array.shape[-2] < 2:
+    if shape[-2] < 2:
         raise InputError(
-            f"draws have shape {array.shape}: at least 2 draws are needed"
-            + (" in each chain." if array.ndim == 3 else ". Is this (d, n)? Pass draws.T then.")
+            f"draws have shape {shape}: at least 2 draws are needed"
+            + (" in each chain." if len(shape) == 3 else ". Is this (d, n)? Pass draws.T then.")
         )
 
 
@@ -203,40 +271,80 @@ def _names(names: Sequence[str] | None, d: int) -> tuple[str, ...]:
     return labels
 
 
-def _check_values(array: np.ndarray, names: tuple[str, ...]) -> None:
-    finite = np.isfinite(array)
-    if not finite.all():
-        first = tuple(int(i) for i in np.argwhere(~finite)[0])
-        raise InputError(
-            f"{int((~finite).sum())} of {array.size} draws are NaN or infinite; the first is "
-            f"{array[first]} at index {first} ({names[first[-1]]}). Did the sampler diverge, or is "
-            "a bounded parameter at its bound, which the transform sends to infinity?"
-        )
-    if np.abs(array).max() > FARTHEST:
-        first = tuple(int(i) for i in np.argwhere(np.abs(array) > FARTHEST)[0])
-        raise InputError(
-            f"a draw has the value {array[first]:.3g} at index {first} ({names[first[-1]]}), "
-            f"beyond {FARTHEST:g}: its square overflows. Did the sampler diverge?"
-        )
-    flat = array.reshape(-1, array.shape[-1])
-    constant = np.flatnonzero(flat.min(axis=0) == flat.max(axis=0))
+def _check_values(samples: Samples) -> None:
+    found = [made for _, made in samples.mapped(_inspect)]
+    names = samples.names
+    not_finite = sum(one.not_finite for one in found)
+    for one in found:
+        if one.not_finite:
+            index, value = one.first
+            raise InputError(
+                f"{not_finite} of {samples.n * samples.dim} draws are NaN or infinite; the first "
+                f"is {value} at {_place(samples, index)}. Did the sampler diverge, or is a bounded "
+                "parameter at its bound, which the transform sends to infinity?"
+            )
+    for one in found:
+        if one.first is not None:
+            index, value = one.first
+            raise InputError(
+                f"a draw has the value {value:.3g} at {_place(samples, index)}, beyond "
+                f"{FARTHEST:g}: its square overflows. Did the sampler diverge?"
+            )
+    low = np.min([one.low for one in found], axis=0)
+    high = np.max([one.high for one in found], axis=0)
+    constant = np.flatnonzero(low == high)
     if constant.size:
-        shown = ", ".join(f"{names[j]} = {flat[0, j]:.6g}" for j in constant[:5])
+        shown = ", ".join(f"{names[j]} = {low[j]:.6g}" for j in constant[:5])
         raise InputError(
             f"{constant.size} of {len(names)} coordinates never change: {shown}. Drop them from "
             "the draws and fix them in the density, or look why the sampler never moved them."
         )
+    narrow = int(np.argmin(high - low))
+    if high[narrow] - low[narrow] < NARROWEST:
+        raise InputError(
+            f"{names[narrow]} varies by {high[narrow] - low[narrow]:.3g} only, less than "
+            f"{NARROWEST:g}: its square underflows. Give draws and density in another unit."
+        )
 
 
-def _refuse_autocorrelated(array: np.ndarray, names: tuple[str, ...]) -> None:
-    found = row_autocorrelation(array)
+class _Inspected(NamedTuple):
+    """What must be known of a slab of draws: its range, and the first entry that cannot be used."""
+
+    low: np.ndarray
+    high: np.ndarray
+    not_finite: int
+    first: Any  # ((row, coordinate), value), or None
+
+
+def _inspect(start: int, rows: np.ndarray) -> _Inspected:
+    with np.errstate(invalid="ignore"):
+        low, high = rows.min(axis=0), rows.max(axis=0)
+    if np.abs([low, high]).max() <= FARTHEST:  # not so for NaN
+        return _Inspected(low, high, 0, None)
+    bad = ~np.isfinite(rows)
+    count = int(bad.sum())
+    row, column = np.argwhere(bad if count else np.abs(rows) > FARTHEST)[0]
+    return _Inspected(low, high, count, ((start + int(row), int(column)), rows[row, column]))
+
+
+def _place(samples: Samples, index: tuple[int, int]) -> str:
+    """An entry, by its index in the draws as they came."""
+    row, column = index
+    chain, draw = divmod(row, samples.n_draws)
+    shown = (draw, column) if samples.n_chains == 1 else (chain, draw, column)
+    return f"index {shown} ({samples.names[column]})"
+
+
+def _refuse_autocorrelated(samples: Samples) -> None:
+    window = hidden_chain_window(samples.dim)
+    found = row_autocorrelation(read_rows(samples.values, slice(0, min(samples.n, window))))
     if found is None:
         return
     raise InputError(
-        f"draws have shape {array.shape}, which stands for independent draws, but their rows are "
-        f"autocorrelated: {found.value:.2f} at lag {found.lag} in {names[found.coordinate]} "
-        f"({found.how}). One MCMC chain has this shape; taken as independent it can be rejected "
-        "whatever its law. The fix is draws[None] for one chain, or the shape (chain, draw, d) for "
-        "several; pass independent=True if the draws are independent and the order of the rows "
-        "means nothing (a sorted data set: shuffle it)."
+        f"draws have shape {samples.values.shape[1:]}, which stands for independent draws, but "
+        f"their rows are autocorrelated: {found.value:.2f} at lag {found.lag} in "
+        f"{samples.names[found.coordinate]} ({found.how}). One MCMC chain has this shape; taken as "
+        "independent it can be rejected whatever its law. The fix is draws[None] for one chain, or "
+        "the shape (chain, draw, d) for several; pass independent=True if the draws are "
+        "independent and the order of the rows means nothing (a sorted data set: shuffle it)."
     )

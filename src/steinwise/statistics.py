@@ -17,6 +17,7 @@ from jaxtyping import Array, Float
 
 from steinwise.batches import Batches
 from steinwise.memory import chunks
+from steinwise.stored import add_rows
 
 LARGEST_TILE = 1024  # rows: larger ones leave the cache
 
@@ -54,12 +55,19 @@ class AbstractStatistic(abc.ABC):
         """The largest number of batches that is worth its cost."""
 
     @abc.abstractmethod
-    def averaged(self) -> Float[np.ndarray, "n q"]:
-        """Columns whose autocorrelation decides how long a batch of a chain must be."""
+    def averaged(self, start: int, x: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m q"]:
+        """Columns whose autocorrelation decides how long a batch of a chain must be.
+
+        For the consecutive draws x, the first of which has the number `start`.
+        """
 
     @abc.abstractmethod
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
         """The sums, some coordinates at a time."""
+
+    def reached(self, batches: Batches) -> Batches:
+        """The batches that `batch_sums` came to, before it was interrupted."""
+        return batches
 
     def exact_pvalues(self) -> Float[np.ndarray, " k"] | None:
         """p-values of the coordinates that need no bootstrap, once `batch_sums` has been read."""
@@ -76,9 +84,9 @@ class Mean(AbstractStatistic):
     def most_batches(self) -> int:
         return 1000
 
-    def averaged(self) -> np.ndarray:
-        total = self.contributions.sum(axis=1, keepdims=True)
-        return np.concatenate([total, self.contributions], axis=1)
+    def averaged(self, start: int, x: np.ndarray) -> np.ndarray:
+        some = self.contributions[start : start + len(x)]
+        return np.concatenate([some.sum(axis=1, keepdims=True), some], axis=1)
 
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
         yield BatchSums(batches.sums(self.contributions).T[None], batches)
@@ -100,8 +108,11 @@ class FeatureProduct(AbstractStatistic):
     def most_batches(self) -> int:
         return 250
 
-    def averaged(self) -> np.ndarray:
-        return np.concatenate([self._columns(part) for part in self._parts()])
+    def averaged(self, start: int, x: np.ndarray) -> np.ndarray:
+        parts = (
+            slice(start + p.start, start + p.stop) for p in chunks(len(x), self.rows_per_chunk)
+        )
+        return np.concatenate([self._columns(part) for part in parts])
 
     def mean_over_pairs(self) -> Float[np.ndarray, "setting coordinate"]:
         """The statistic itself, over all pairs of different draws."""
@@ -129,19 +140,10 @@ class FeatureProduct(AbstractStatistic):
             if sums is None:
                 sums = [np.zeros((batches.count, *side.shape[1:])) for side in pair]
             for total, side in zip(sums, pair, strict=True):
-                add_rows(total, side, part.start, batches)
+                add_rows(total, side, part.start, batches.bounds)
         assert sums is not None
         left, right = (np.moveaxis(side, 0, 2) for side in sums)  # (setting, coordinate, G, f)
         yield BatchSums(left @ np.swapaxes(right, -1, -2), batches)
-
-
-def add_rows(total: np.ndarray, rows: np.ndarray, start: int, batches: Batches) -> None:
-    """Add consecutive rows, beginning at draw `start`, to the sums of their batches."""
-    stop = start + len(rows)
-    first = int(np.searchsorted(batches.bounds, start, side="right")) - 1
-    last = int(np.searchsorted(batches.bounds, stop, side="left"))
-    edges = np.maximum(batches.bounds[first:last] - start, 0)
-    total[first:last] += np.add.reduceat(rows, edges, axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +168,8 @@ class Gram(AbstractStatistic):
     def most_batches(self) -> int:
         return self.batches_at_most
 
-    def averaged(self) -> np.ndarray:
-        return self.monitored
+    def averaged(self, start: int, x: np.ndarray) -> np.ndarray:
+        return self.monitored[start : start + len(x)]
 
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
         for name, sums in zip(self.names, self._tiles(batches), strict=True):

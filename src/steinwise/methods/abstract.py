@@ -8,6 +8,7 @@ import equinox as eqx
 
 from steinwise.batches import Batches, BatchPlan
 from steinwise.calibration import Calibration, calibrate
+from steinwise.errors import InputError
 from steinwise.results import NO_MISFIT, CoordinateResult, Findings
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic
@@ -21,6 +22,7 @@ class AbstractMethod(eqx.Module):
     name: ClassVar[str]
     flag_note: ClassVar[str] = ""  # what it means that a coordinate is flagged
     bootstrap_share: ClassVar[float] = 1.0  # of the level; the rest is for exact p-values
+    reads_by_chunk: ClassVar[bool] = False  # so that the draws need not fit into memory
 
     @abc.abstractmethod
     def describe(self) -> str:
@@ -54,6 +56,13 @@ class AbstractMethod(eqx.Module):
             flag_note=self.flag_note,
         )
 
+    def restricted(self, coordinates: tuple[int, ...]) -> "AbstractMethod":  # noqa: ARG002
+        """The same method with verdicts on some coordinates only, at their cost."""
+        raise InputError(
+            f"coordinates= came with the method {self.name!r}, which sees all coordinates at once: "
+            "expected 'transported' or 'kccsd', which go coordinate by coordinate."
+        )
+
     def prepare(
         self,
         samples: Samples,
@@ -74,5 +83,5 @@ class AbstractMethod(eqx.Module):
         self, statistic: AbstractStatistic, batches: Batches, n_bootstrap: int, seed: object
     ) -> Calibration:
         """The verdict: by signs per batch, unless the method has a null of its own."""
-        verdict = calibrate(statistic.batch_sums(batches), batches, n_bootstrap, seed)
+        verdict = calibrate(statistic.batch_sums(batches), n_bootstrap, seed)
         return verdict.joined_with(statistic.exact_pvalues())

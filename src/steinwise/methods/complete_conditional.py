@@ -63,6 +63,9 @@ class KCCSD(AbstractMethod):
         How many splits to average over. Each is tested as a single one is; the normal scores of
         their p-values are averaged, and judged as one score: valid at any dependence between the
         splits that leaves the scores jointly normal, and conservative.
+    coordinates
+        The numbers of the coordinates that are tested, all by default: the target is evaluated
+        along their lines only.
 
     Examples
     --------
@@ -80,6 +83,7 @@ class KCCSD(AbstractMethod):
     variant: Literal["norm", "unit-ball"] = "norm"
     split: tuple[float, float, float] = (0.2, 0.1, 0.7)
     splits: int = 1
+    coordinates: tuple[int, ...] | None = None
     learning: Learning | None = None  # what `prepare` learnt
 
     name: ClassVar[str] = "kccsd"
@@ -109,9 +113,17 @@ class KCCSD(AbstractMethod):
 
     def labels(self, samples: Samples) -> tuple[str, ...]:
         if self.blocks is None:
-            return samples.names
+            return tuple(samples.names[j] for j in self._tested(samples))
         names = [[samples.names[j] for j in block] for block in self._partition(samples)]
         return tuple(", ".join(b[:3]) + (", ..." if len(b) > 3 else "") for b in names)
+
+    def restricted(self, coordinates: tuple[int, ...]) -> "KCCSD":
+        if self.blocks is not None:
+            raise InputError("coordinates= came with blocks=, which name the coordinates already.")
+        return replace(self, coordinates=coordinates)
+
+    def _tested(self, samples: Samples) -> Int[np.ndarray, " c"]:
+        return np.arange(samples.dim) if self.coordinates is None else np.array(self.coordinates)
 
     def prepare(
         self, samples: Samples, target: AbstractTarget, work: Work
@@ -128,7 +140,7 @@ class KCCSD(AbstractMethod):
                 train.rows,
                 validation.rows,
                 tuple(self._partition(samples)),
-                self.labels(samples),
+                replace(self, coordinates=None).labels(samples),
                 target,
                 work,
             )
@@ -211,7 +223,7 @@ class KCCSD(AbstractMethod):
         """
         if self.blocks is not None:
             raise InputError("the witness is a function of one coordinate: drop blocks=.")
-        groups = self._groups(samples, work.seed)
+        groups = replace(self, coordinates=None)._groups(samples, work.seed)
 
         def at(x: np.ndarray, points: np.ndarray | None = None) -> np.ndarray:
             x = np.asarray(x, dtype=np.float64)
@@ -224,13 +236,13 @@ class KCCSD(AbstractMethod):
             out = np.empty(lines.shape)
             for part in chunks(len(x), self.conditional.rows_per_call(samples.dim)):
                 atoms = self.conditional.atoms(x[part], work.seed, part.start)
-                for columns, index, kernel in groups:
+                for _, index, kernel in groups:
                     y, weights = atoms.points[:, index], atoms.weights[:, index]
                     scores = target.line_scores(
                         x[part], index, y, memory=work.memory, first_row=part.start
                     )
                     with jax.enable_x64(True):
-                        out[part, columns] = _witness(
+                        out[part, index] = _witness(
                             kernel, lines[part][:, index], y, scores, weights
                         )
             return out[..., 0] if points is None else out
@@ -249,13 +261,14 @@ class KCCSD(AbstractMethod):
                 (slice(b, b + 1), index, _resolved(kernel, x[:, index], seed, False))
                 for b, (index, kernel) in enumerate(zip(blocks, kernels, strict=True))
             ]
-        every = np.arange(samples.dim)
+        tested = self._tested(samples)
         kernels = as_kernels(self.kernel, samples.dim)
         if kernels is None:
-            return [(slice(None), every, _resolved(self.kernel, x, seed, True))]
+            whole = _resolved(self.kernel, x, seed, True)
+            return [(slice(None), tested, _of_coordinates(whole, tested, samples.dim))]
         return [
-            (slice(j, j + 1), every[j : j + 1], _resolved(kernel, x[:, [j]], seed, True))
-            for j, kernel in enumerate(kernels)
+            (slice(k, k + 1), np.array([j]), _resolved(kernels[j], x[:, [j]], seed, True))
+            for k, j in enumerate(tested)
         ]
 
     def _partition(self, samples: Samples) -> list[np.ndarray]:
@@ -359,6 +372,11 @@ def _block(variant: str) -> Callable:
 
 
 _witness = jax.jit(functional.witness)
+
+
+def _of_coordinates(kernel: AbstractKernel, tested: np.ndarray, d: int) -> AbstractKernel:
+    """The kernel of some coordinates: parameters that differ by coordinate are taken from them."""
+    return jax.tree.map(lambda a: a[tested] if np.shape(a) == (d,) else a, kernel)
 
 
 def _resolved(

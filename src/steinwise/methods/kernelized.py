@@ -125,7 +125,7 @@ class KSD(AbstractMethod):
         self, statistic: AbstractStatistic, batches: Batches, n_bootstrap: int, seed: object
     ) -> Calibration:
         signs = multinomial if self.bootstrap == "multinomial" else rademacher
-        return calibrate(statistic.batch_sums(batches), batches, n_bootstrap, seed, signs)
+        return calibrate(statistic.batch_sums(batches), n_bootstrap, seed, signs)
 
 
 def monitored(x: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]) -> np.ndarray:

@@ -38,7 +38,8 @@ from steinwise.methods.abstract import AbstractMethod
 from steinwise.options import require_whole
 from steinwise.random import stream
 from steinwise.samples import Samples
-from steinwise.statistics import AbstractStatistic, BatchSums, add_rows
+from steinwise.statistics import AbstractStatistic, BatchSums
+from steinwise.stored import add_rows
 from steinwise.target import AbstractTarget
 from steinwise.threads import one_blas_thread
 from steinwise.work import Work
@@ -241,10 +242,10 @@ class FeatureMeans(AbstractStatistic):
     def most_batches(self) -> int:
         return 1000
 
-    def averaged(self) -> np.ndarray:
+    def averaged(self, start: int, x: np.ndarray) -> np.ndarray:  # noqa: ARG002
         """The features and the draws: a feature that few draws decide shows no dependence."""
-        columns = [self._columns(made) for _, made in self._parts(self.rows)]
-        return np.concatenate([self.rows, np.concatenate(columns)], axis=1)
+        columns = [self._columns(made) for _, made in self._parts(x)]
+        return np.concatenate([x, np.concatenate(columns)], axis=1)
 
     @staticmethod
     def _columns(made: np.ndarray) -> np.ndarray:
@@ -261,7 +262,7 @@ class FeatureMeans(AbstractStatistic):
         total = None
         for start, made in self._parts(self.rows):
             total = np.zeros((batches.count, *made.shape[1:])) if total is None else total
-            add_rows(total, made, start, batches)
+            add_rows(total, made, start, batches.bounds)
         assert total is not None
         return np.moveaxis(total, 0, 1)
 

@@ -186,8 +186,8 @@ class SlicedGram(AbstractStatistic):
     def most_batches(self) -> int:
         return self.slices[0].most_batches
 
-    def averaged(self) -> Float[np.ndarray, "n q"]:
-        return self.slices[0].averaged()
+    def averaged(self, start: int, x: np.ndarray) -> Float[np.ndarray, "m q"]:
+        return self.slices[0].averaged(start, x)
 
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
         per_block = self.slices[0].memory // (8 * 8 * batches.count**2)  # room for 8 copies

@@ -12,7 +12,7 @@ per batch calibrate it. No training, no split, linear in n.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -21,26 +21,30 @@ from jaxtyping import Float, Int
 from steinwise import frames, misfit, transport
 from steinwise.batches import Batches, BatchPlan
 from steinwise.calibration import EXACT_SHARE, Calibration
+from steinwise.chains import evenly
 from steinwise.errors import InputError
 from steinwise.frames import Frame
-from steinwise.lines import EVALUATIONS, Guide, follow, make_guide
+from steinwise.lines import EVALUATIONS
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod
-from steinwise.random import stream
+from steinwise.misfit import Places
 from steinwise.results import DEPENDENCE_NOTE, NO_MISFIT, CoordinateResult, Findings
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, BatchSums
 from steinwise.target import AbstractTarget
+from steinwise.transport import Features, Sums
+from steinwise.walks import Walk, Walked
 from steinwise.work import Work
 
-MOST_PAIRS = 500  # products of two other coordinates that are looked at one by one
-LINES_AT_ONCE, LINES_PER_BLOCK = 2**13, 64  # lines, each of a draw; lines that share their sums
+LINES_PER_BLOCK = 64  # whose bootstraps exist at the same time
+MOST_KEPT, ENTRIES_KEPT = 100_000, 2**23  # draws, and entries of them, whose transforms are kept
 # With G batches a mean of size z, in standard errors, stands out as z / sqrt(1 + z^2 / G): few
 # draws, whose evidence is scarce and cheap, are cut finely.
 FEW_DRAWS, FINE_BATCHES, COARSE_BATCHES = 512, 128, 64
 BASES = ("shape", "shift", "tails")
 # what a coordinate's fault by itself, summed and largest, counts beside any one kind of dependence
 WEIGHTS = {"coordinates": (8.0, 16.0), "directions": (8.0, 8.0)}
+OUTLIER_LEVEL = 0.05 * EXACT_SHARE  # of all draws that are called outliers each for itself
 CONTEXTS = ("alone", "dependence", "dependence on size", "interaction")
 
 
@@ -65,6 +69,9 @@ class Transported(AbstractMethod):
         products of two).
     directions
         Whether directions are followed beside the coordinates.
+    coordinates
+        The numbers of the coordinates that are tested, all by default; the others still serve as
+        those on which they may depend. Then no directions are followed.
 
     Examples
     --------
@@ -80,10 +87,12 @@ class Transported(AbstractMethod):
     bases: Sequence[str] = BASES
     contexts: Sequence[str] = CONTEXTS
     directions: bool = True
+    coordinates: tuple[int, ...] | None = None
 
     name: ClassVar[str] = "transported"
     flag_note: ClassVar[str] = DEPENDENCE_NOTE
     bootstrap_share: ClassVar[float] = 1 - EXACT_SHARE
+    reads_by_chunk: ClassVar[bool] = True
 
     def __check_init__(self) -> None:
         for chosen, known, what in (
@@ -97,30 +106,29 @@ class Transported(AbstractMethod):
         return "transported conditionals"
 
     def labels(self, samples: Samples) -> tuple[str, ...]:
-        return tuple(label for frame in self._frames(samples) for label in frame.labels)
+        every = samples.names
+        return every if self.coordinates is None else tuple(every[j] for j in self.coordinates)
+
+    def restricted(self, coordinates: tuple[int, ...]) -> "Transported":
+        return replace(self, coordinates=coordinates)
 
     def statistic(
         self, samples: Samples, target: AbstractTarget, work: Work
     ) -> "TransportedStatistic":
-        found = self._frames(samples)
+        follow = self.directions and self.coordinates is None
+        rotated = frames.directions(samples) if follow else None
+        lines = range(samples.dim) if self.coordinates is None else self.coordinates
         return TransportedStatistic(
             method=self,
             target=target,
-            x=samples.rows,
-            frames=found,
-            pairs=_pairs(samples.dim, work.seed),
-            sketch=_sketch(samples.dim, work.seed),
+            samples=samples,
+            frames=(frames.axes(samples, lines),) + (() if rotated is None else (rotated,)),
             work=work,
-            u=tuple(np.full(frame.at.shape, np.nan) for frame in found),
         )
-
-    def _frames(self, samples: Samples) -> tuple[Frame, ...]:
-        rotated = frames.directions(samples) if self.directions else None
-        return (frames.axes(samples),) + (() if rotated is None else (rotated,))
 
     def contexts_of(self, frame: Frame) -> list[str]:
         """The contexts that a frame has features for: products need two other coordinates."""
-        others = frame.others.shape[1] - 1
+        others = len(frame.scores.places) - 1
         left_out = {"interaction"} if frame.group == "directions" or others == 1 else set()
         if others == 0:
             left_out = set(CONTEXTS)
@@ -144,17 +152,15 @@ class Transported(AbstractMethod):
     ) -> Findings:
         assert isinstance(statistic, TransportedStatistic)
         results = []
-        for frame, u in zip(statistic.frames, statistic.u, strict=True):
-            z = misfit.normal_places(u[frame.tested > 0])
-            effects = misfit.effects(z)
-            for j, name in enumerate(frame.labels):
+        for found in statistic.found:
+            effects = found.places.effects
+            for j, name in enumerate(found.frame.labels):
                 k = len(results)
                 words = NO_MISFIT
                 if verdict.adjusted_pvalues[k] <= alpha:
-                    context = self._context(frame, verdict.deciding[k])
-                    partners = statistic.partners(frame, j, context, verdict, samples.names)
-                    outlying = statistic.outlying(frame, j, alpha)
-                    words = misfit.words(z[:, j], effects[j], context, partners, outlying, plan)
+                    context = self._context(found.frame, verdict.deciding[k])
+                    partners = found.partners(j, context, verdict, samples.names)
+                    words = misfit.words(found.places.line(j), context, partners, plan)
                 results.append(
                     CoordinateResult(
                         name=name,
@@ -170,9 +176,10 @@ class Transported(AbstractMethod):
             coordinates=tuple(results),
             detectable=misfit.detectable(float(np.quantile(largest, 1 - alpha)), plan),
             evaluations=statistic.evaluations,
-            pit=statistic.u[0],
-            x=statistic.x,
-            notes=_overflow_note(statistic.dropped),
+            pit=statistic.found[0].u,
+            x=statistic.kept_draws,
+            x_names=samples.names,
+            notes=_overflow_note(statistic.dropped) + statistic.left_out,
             flag_note=self.flag_note,
         )
 
@@ -193,111 +200,121 @@ def _overflow_note(dropped: list[tuple[str, str, str]]) -> tuple[str, ...]:
     )
 
 
-def _pairs(d: int, seed: object) -> np.ndarray:
-    """The pairs of coordinates whose products are looked at: all, or as many drawn at random."""
-    every = np.stack(np.triu_indices(d, 1), axis=1)
-    if len(every) <= MOST_PAIRS:
-        return every
-    chosen = stream(seed, "pairs").choice(len(every), MOST_PAIRS, replace=False)
-    return every[np.sort(chosen)]
+@dataclass(eq=False)
+class _Found:
+    """What was found along the lines of a frame, pass by pass."""
 
+    frame: Frame
+    features: Features
+    places: Places
+    u: Float[np.ndarray, "kept c"]
 
-def _sketch(d: int, seed: object) -> np.ndarray | None:
-    """Random signs that stand for the sum over all products, where there are many."""
-    if d * (d - 1) // 2 <= transport.SKETCHES:
-        return None
-    return stream(seed, "sketch").choice([-1.0, 1.0], size=(2, d, transport.SKETCHES))
+    def partners(
+        self, j: int, context: str, verdict: Calibration, names: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        """The other coordinates that a coordinate depends on most, in this context."""
+        if context not in verdict.settings or self.frame.group == "directions":
+            return ()
+        feature = int(verdict.settings[context][j])
+        return tuple(names[k] for k in self.features.partners(context, feature))
 
 
 @dataclass(frozen=True, eq=False)
 class TransportedStatistic(AbstractStatistic):
-    """Feature products on batch sums, some lines at a time."""
+    """Feature products on batch sums, some lines at a time; `found` is filled by `batch_sums`."""
 
     method: Transported
     target: AbstractTarget
-    x: Float[np.ndarray, "n d"]
+    samples: Samples
     frames: tuple[Frame, ...]
-    pairs: np.ndarray
-    sketch: np.ndarray | None
     work: Work
-    u: tuple[np.ndarray, ...]  # per frame, filled by batch_sums as it goes
-    dropped: list[tuple[str, str, str]] = field(default_factory=list)  # and so are base, context
+    found: list[_Found] = field(default_factory=list)  # of each frame
+    dropped: list[tuple[str, str, str]] = field(default_factory=list)  # base, context, line
+    cut: list[Batches] = field(default_factory=list)  # the batches that an interruption left
 
     @property
     def most_batches(self) -> int:
-        return FINE_BATCHES if len(self.x) <= FEW_DRAWS else COARSE_BATCHES
+        return FINE_BATCHES if self.samples.n <= FEW_DRAWS else COARSE_BATCHES
 
     @property
     def evaluations(self) -> int:
         """Evaluations of the target per line."""
-        return EVALUATIONS if self.target.normal_along(self.x[:1], np.arange(1)) is None else 0
+        x = self.samples.spaced(1)
+        return EVALUATIONS if self.target.normal_along(x, np.arange(1)) is None else 0
 
-    def averaged(self) -> np.ndarray:
-        scores = self.target.score(self.x, memory=self.work.memory)
-        places = np.concatenate([frame.others[:, frame.own] for frame in self.frames], axis=1)
-        return np.concatenate([places, places**2, scores], axis=1)
+    @property
+    def kept(self) -> Int[np.ndarray, " m"]:
+        """The numbers of the draws whose transforms are kept, for pictures of them."""
+        return evenly(self.samples.n, min(MOST_KEPT, max(1000, ENTRIES_KEPT // self.samples.dim)))
+
+    @property
+    def kept_draws(self) -> Float[np.ndarray, "m d"]:
+        return self.samples.take(self.kept)
+
+    def averaged(
+        self,
+        start: int,  # noqa: ARG002
+        x: Float[np.ndarray, "m d"],
+    ) -> Float[np.ndarray, "m q"]:
+        scores = self.target.score(x, memory=self.work.memory)
+        places = [x] + [frame.places(x) for frame in self.frames[1:]]
+        every = np.concatenate(places, axis=1)
+        return np.concatenate([every, every**2, scores], axis=1)
 
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
-        places = transport.context_slices(self.x.shape[1], self.pairs, self.sketch)
-        features = places["interaction"].stop, len(self.pairs)
-        bytes_per_line = 4 * 8 * batches.count * (transport.TERMS * features[0] + features[1])
-        per_block = int(np.clip(self.work.memory // bytes_per_line, 1, LINES_PER_BLOCK))
-        longest = int(batches.lengths.max())
-        blocks = [
-            (frame, u, block)
-            for frame, u in zip(self.frames, self.u, strict=True)
-            for block in chunks(len(frame.labels), per_block)
+        features = [
+            Features.draw(len(frame.scores.places), self.work.seed) for frame in self.frames
         ]
-        for frame, u, block in self.work.bar(blocks, len(blocks), "lines"):
-            lines = block.stop - block.start
-            guide = make_guide(frame.at[:, block])
-            sums = transport.Sums.zeros(batches.count, lines, *features, self.work.dtype)
-            done = 0
-            for run in batches.runs(max(1, LINES_AT_ONCE // (longest * lines))):
-                index, weight = run.padded(np.arange(len(self.x)))
-                out = sums.of(slice(done, done + run.count))
-                for part in chunks(longest, max(1, LINES_AT_ONCE // (run.count * lines))):
-                    self._add(out, frame, u, block, index[:, part], weight[:, part], guide)
-                done += run.count
-            yield from self._families(frame, block, sums, places, batches)
+        lines = sum(len(frame.labels) for frame in self.frames)
+        cost = f", {self.samples.n * lines * self.evaluations:.2g} evaluations"
+        unlikely = OUTLIER_LEVEL / (2 * self.samples.n * lines)
+        with self.work.meter(self.samples.n * lines, "line", f"lines{cost}") as meter:
+            for frame, its in zip(self.frames, features, strict=True):
+                bytes_per_line = its.bytes_per_line(batches.count, self.work.dtype)
+                for part in chunks(len(frame.labels), self.work.memory // (2 * bytes_per_line)):
+                    walk = Walk(
+                        self.target, frame.part(part), its, batches, self.kept, unlikely, self.work
+                    )
+                    walked = walk.over(self.samples, meter, in_part=not self.found)
+                    if walked is None:  # interrupted: what was found before stands by itself
+                        return
+                    self._keep(walk, walked)
+                    for block in chunks(len(walk.frame.labels), LINES_PER_BLOCK):
+                        sums = walked.sums.part(slice(walked.batches.count), block)
+                        yield from self._families(walk.frame, block, sums, its, walked.batches)
+                    if walked.batches.count < batches.count:
+                        self.cut.append(walked.batches)
+                        return
 
-    def _add(
-        self,
-        out: transport.Sums,
-        frame: Frame,
-        u: np.ndarray,
-        block: slice,
-        index: Int[np.ndarray, "batch longest"],
-        weight: Float[np.ndarray, "batch longest"],
-        guide: Guide,
-    ) -> None:
-        """Add these draws to the sums of their batches."""
-        rows = index.ravel()
-        at = frame.at[rows, block]
-        memory = self.work.memory
-        lines = follow(self.target, self.x[rows], frame.directions[block], at, guide, memory)
-        u[rows, block] = lines.u
-        transport.batch_products(
-            out,
-            lines,
-            at,
-            frame.others[rows],
-            weight * frame.tested[index],
-            frame.own[block],
-            self.pairs,
-            self.sketch,
+    def _keep(self, walk: Walk, walked: Walked) -> None:
+        last = self.found[-1] if self.found else None
+        if last is None or last.frame.group != walk.frame.group:
+            self.found.append(_Found(walk.frame, walk.features, walked.places, walked.u))
+            return
+        last.frame = last.frame.joined(walk.frame)
+        last.places = Places.side_by_side([last.places, walked.places])
+        last.u = np.concatenate([last.u, walked.u], axis=1)
+
+    def reached(self, batches: Batches) -> Batches:
+        return self.cut[0] if self.cut else batches
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """A note on the lines that an interruption left out."""
+        lines = sum(len(frame.labels) for frame in self.frames)
+        done = sum(len(found.frame.labels) for found in self.found)
+        if done == lines:
+            return ()
+        return (
+            f"interrupted: {done} of {lines} coordinates and directions were looked at. The "
+            "verdict speaks of these only.",
         )
 
     def _families(
-        self,
-        frame: Frame,
-        block: slice,
-        sums: transport.Sums,
-        places: dict[str, slice],
-        batches: Batches,
+        self, frame: Frame, block: slice, sums: Sums, features: Features, batches: Batches
     ) -> Iterator[BatchSums]:
         for family, settings in self.method.settings(frame).items():
-            spans = [(base, places[context]) for base, context in settings]
+            spans = [(base, features.contexts[context]) for base, context in settings]
             values = transport.products(sums.of_contexts, spans)
             for s, k in zip(*np.nonzero(~np.isfinite(values).all(axis=(2, 3))), strict=True):
                 self.dropped.append((*settings[s], frame.labels[block.start + k]))
@@ -307,22 +324,12 @@ class TransportedStatistic(AbstractStatistic):
             yield BatchSums(values, batches, family, frame.group, *weights)
         if frame.group == "directions":
             return
-        for context, single in self._singles(frame, sums, places):
-            yield BatchSums(single, batches, context, frame.group, 0.0, 1.0, two_sided=True)
-
-    def _singles(
-        self, frame: Frame, sums: transport.Sums, places: dict[str, slice]
-    ) -> Iterator[tuple[str, Float[np.ndarray, "setting c batch"]]]:
-        """Single terms with single features of the others: they name partners."""
         for context in self.method.contexts_of(frame):
-            if context == "alone":
-                continue
-            if context == "interaction":
-                single = sums.of_pairs[:, :, None, :]
-            else:
-                single = sums.of_contexts[:, :, transport.SINGLE_TERMS, places[context]]
-            batch, line, term, feature = single.shape
-            yield context, single.transpose(2, 3, 1, 0).reshape(term * feature, line, batch)
+            if context != "alone":  # single terms with single features: they name partners
+                single = features.singles(sums, context)
+                batch, line, term, feature = single.shape
+                values = single.transpose(2, 3, 1, 0).reshape(term * feature, line, batch)
+                yield BatchSums(values, batches, context, frame.group, 0.0, 1.0, two_sided=True)
 
     def exact_pvalues(self) -> Float[np.ndarray, " k"]:
         """Whether a single draw stands where the target's conditional has next to nothing.
@@ -331,25 +338,5 @@ class TransportedStatistic(AbstractStatistic):
         is t for every draw that comes from p, so the least over n draws, times n, is a p-value,
         however the draws depend on each other.
         """
-        tails = [
-            np.minimum(u, 1 - u)[frame.tested > 0].min(axis=0) * 2 * frame.tested.sum()
-            for frame, u in zip(self.frames, self.u, strict=True)
-        ]
+        tails = [found.places.least * 2 * found.places.draws for found in self.found]
         return np.clip(np.concatenate(tails), np.finfo(float).eps, 1.0)  # as 1 - u is known
-
-    def outlying(self, frame: Frame, j: int, alpha: float) -> int:
-        """How many draws are outliers each for itself."""
-        u = self.u[self.frames.index(frame)][frame.tested > 0, j]
-        lines = sum(len(one.labels) for one in self.frames)
-        return int((np.minimum(u, 1 - u) * 2 * len(u) * lines <= alpha * EXACT_SHARE).sum())
-
-    def partners(
-        self, frame: Frame, j: int, context: str, verdict: Calibration, names: tuple[str, ...]
-    ) -> tuple[str, ...]:
-        """The other coordinates that a coordinate depends on most, in this context."""
-        if context not in verdict.settings or frame.group == "directions":
-            return ()
-        chosen = int(verdict.settings[context][j])
-        if context == "interaction":
-            return tuple(names[k] for k in self.pairs[chosen % len(self.pairs)])
-        return (names[chosen % len(names)],)

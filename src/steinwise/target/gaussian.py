@@ -106,10 +106,12 @@ class Gaussian(AbstractTarget):
 
     def normal_along(self, x: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if directions.ndim == 1:
+            columns = self.precision[:, directions]
             variance = 1 / self.precision[directions, directions]
-            return self.score(x)[:, directions] * variance, np.sqrt(variance)
-        variance = 1 / np.einsum("cd,de,ce->c", directions, self.precision, directions)
-        return (self.score(x) @ directions.T) * variance, np.sqrt(variance)
+        else:
+            columns = self.precision @ directions.T
+            variance = 1 / np.einsum("cd,dc->c", directions, columns)
+        return ((self.mean - x) @ columns) * variance, np.sqrt(variance)
 
     def block_scores(
         self,

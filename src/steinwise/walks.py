@@ -1,0 +1,149 @@
+"""A walk over all draws along some lines: what is summed, slab by slab, wherever the draws are."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from steinwise import transport
+from steinwise.batches import MIN_BATCHES, Batches
+from steinwise.frames import Frame
+from steinwise.lines import follow
+from steinwise.memory import chunks
+from steinwise.misfit import Places
+from steinwise.samples import Samples
+from steinwise.target import AbstractTarget
+from steinwise.transport import Features, Sums
+from steinwise.work import Work
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+LINES_AT_ONCE, LINES_TOGETHER = 2**13, 64  # lines, each of a draw; and of how many coordinates
+SLAB_SHARE = 64  # of the memory, for each array of a slab
+MOST_SLAB_BYTES = 2**24
+
+
+class Walked(NamedTuple):
+    """What a walk, or a slab of it, leaves behind."""
+
+    sums: Sums
+    places: Places
+    u: Float[np.ndarray, "kept c"]
+    batches: Batches  # that were walked to the end
+
+
+class _Piece(NamedTuple):
+    """What a slab of draws adds: to which batches, and which of the kept draws are in it."""
+
+    touched: slice
+    first_kept: int
+    sums: Sums | None  # None if they went into those of all draws
+    places: Places
+    u: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """Everything that is needed to sum over any slab of draws, here or on another machine."""
+
+    target: AbstractTarget
+    frame: Frame
+    features: Features
+    batches: Batches
+    kept: Int[np.ndarray, " m"]  # the draws whose transforms are kept
+    unlikely: float  # u or 1 - u of an outlier is below this
+    work: Work
+
+    def over(self, samples: Samples, meter: "tqdm", *, in_part: bool) -> Walked | None:
+        """Walk over all draws.
+
+        When interrupted, give what was found until then if that is enough for a verdict, or, if
+        `in_part` is False, None.
+        """
+        lines = len(self.frame.labels)
+        sums = self.features.sums(self.batches.count, lines, self.work.dtype)
+        walk = self if samples.on_cluster else partial(self, into=sums)
+        places, u = Places.none(lines), np.full((len(self.kept), lines), np.nan)
+        done = 0
+        try:
+            for part, piece in samples.mapped(walk, self._slab(samples)):
+                if piece.sums is not None:
+                    sums.part(piece.touched).add(piece.sums)
+                places = places.joined(piece.places)
+                u[piece.first_kept : piece.first_kept + len(piece.u)] = piece.u
+                done = part.stop
+                meter.update((part.stop - part.start) * lines)
+        except KeyboardInterrupt:
+            if not in_part:
+                return None
+            whole = int(np.searchsorted(self.batches.bounds, done, side="right")) - 1
+            if whole < MIN_BATCHES:
+                raise
+            return Walked(sums, places, u, self.batches.first(whole))
+        return Walked(sums, places, u, self.batches)
+
+    def _slab(self, samples: Samples) -> int:
+        """Rows of a slab: as many as memory allows, and as show progress."""
+        lines = len(self.frame.labels)
+        most = min(self.work.memory // SLAB_SHARE, MOST_SLAB_BYTES) // (8 * max(samples.dim, lines))
+        return max(1, min(most, max(-(-samples.n // 20), LINES_AT_ONCE // lines)))
+
+    def __call__(
+        self, start: int, x: Float[np.ndarray, "m d"], *, into: Sums | None = None
+    ) -> _Piece:
+        """Sums over consecutive draws, the first of which has the number `start`.
+
+        They are added to the sums of all draws, where these are at hand.
+        """
+        stop = start + len(x)
+        first = int(np.searchsorted(self.batches.bounds, start, side="right")) - 1
+        last = int(np.searchsorted(self.batches.bounds, stop, side="left"))
+        bounds = np.clip(self.batches.bounds[first : last + 1], start, stop) - start
+        touched = Batches(bounds, self.batches.chain[first:last], self.batches.independent)
+        lines = len(self.frame.labels)
+        own = None
+        if into is None:
+            sums = own = self.features.sums(touched.count, lines, self.work.dtype)
+        else:
+            sums = into.part(slice(first, last))
+        coordinates = self.frame.places(x)
+        at, others = coordinates[:, self.frame.own], self.frame.scores(coordinates)
+        u = np.empty((len(x), lines))
+        tested = self.frame.tested(np.arange(start, stop))
+        blocks = list(chunks(lines, LINES_TOGETHER))
+        widest, longest = min(lines, LINES_TOGETHER), int(touched.lengths.max())
+        done = 0
+        for run in touched.runs(max(1, LINES_AT_ONCE // (longest * widest))):
+            index, weight = run.padded(np.arange(len(x)))
+            for some in chunks(index.shape[1], max(1, LINES_AT_ONCE // (run.count * widest))):
+                rows = index[:, some]
+                counted = weight[:, some] * tested[rows]
+                rows = rows.ravel()
+                for block in blocks:
+                    frame = self.frame.part(block)
+                    place = at[rows, block]
+                    found = follow(
+                        self.target, x[rows], frame.directions, place, frame.guide, self.work.memory
+                    )
+                    u[rows, block] = found.u
+                    transport.batch_products(
+                        sums.part(slice(done, done + run.count), block),
+                        found,
+                        place,
+                        others[rows],
+                        counted,
+                        frame.own,
+                        self.features,
+                    )
+            done += run.count
+        kept = slice(*np.searchsorted(self.kept, [start, stop]))
+        return _Piece(
+            slice(first, last),
+            kept.start,
+            own,
+            Places.none(lines).with_draws(u, tested, self.unlikely),
+            u[self.kept[kept] - start],
+        )
