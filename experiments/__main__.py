@@ -53,7 +53,7 @@ def main(
             if dask:
                 executor, workers = stack.enter_context(executors.cluster(dask))
             else:
-                workers = jobs or len(os.sched_getaffinity(0))
+                workers = jobs or os.cpu_count() or 1
                 executor = stack.enter_context(executors.processes(workers))
             runner.run(panels, folder, executor, workers, repetitions=repetitions, quick=quick)
     for path in publish_all(panels, folder, quick):
