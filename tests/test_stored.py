@@ -206,6 +206,9 @@ def test_an_interruption_leaves_the_verdict_on_the_draws_before(
     assert result.rejected
     assert result.draws.n_batches == 32
     assert result.draws.effective_draws == 640
+    assert result.findings.pit is not None
+    assert len(result.findings.pit) == 640
+    assert np.isfinite(result.findings.pit).all()
     # the same as the check of those draws, in those batches
     again = sw.check(
         draws[:640],

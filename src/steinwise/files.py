@@ -3,7 +3,7 @@
 import csv
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def read_draws(path: Path, independent: bool | None = None) -> Samples:
 
 
 def _npy(path: Path) -> tuple[np.ndarray, None]:
-    return _load(path), None
+    return _load(path, mmap_mode="r"), None  # which may be larger than memory
 
 
 def _npz(path: Path) -> tuple[np.ndarray, list[str] | None]:
@@ -52,9 +52,9 @@ def _npz(path: Path) -> tuple[np.ndarray, list[str] | None]:
     return draws, None if names is None else [str(name) for name in np.atleast_1d(names)]
 
 
-def _load(path: Path) -> Any:
+def _load(path: Path, mmap_mode: Literal["r"] | None = None) -> Any:
     try:
-        return np.load(path, allow_pickle=False)
+        return np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
     except ValueError as error:
         raise _refused(path, error) from error
 
@@ -68,7 +68,7 @@ def _entry(path: Path, file: Any, name: str) -> np.ndarray:
 
 def _refused(path: Path, error: ValueError, name: str = "") -> InputError:
     where = f"the array {name!r} of {path}" if name else str(path)
-    if "pickle" in str(error).lower():
+    if "pickle" in str(error).lower() or "Python objects" in str(error):
         return InputError(
             f"{where} holds pickled Python objects, which can run any code and are never loaded. "
             "Save the draws as an array of floats."

@@ -82,7 +82,8 @@ class Walk:
             whole = int(np.searchsorted(self.batches.bounds, done, side="right")) - 1
             if whole < MIN_BATCHES:
                 raise
-            return Walked(sums, places, u, self.batches.first(whole))
+            kept = int(np.searchsorted(self.kept, done))
+            return Walked(sums, places, u[:kept], self.batches.first(whole))
         return Walked(sums, places, u, self.batches)
 
     def _slab(self, samples: Samples) -> int:

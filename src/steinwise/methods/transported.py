@@ -249,7 +249,7 @@ class TransportedStatistic(AbstractStatistic):
 
     @property
     def kept_draws(self) -> Float[np.ndarray, "m d"]:
-        return self.samples.take(self.kept)
+        return self.samples.take(self.kept[: len(self.found[0].u)])
 
     def averaged(
         self,
