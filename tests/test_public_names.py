@@ -22,6 +22,7 @@ PUBLIC_NAMES = [
     "assert_fits",
     "check",
     "compare",
+    "compare_models",
     "conditionals",
     "from_arviz",
     "from_blackjax",

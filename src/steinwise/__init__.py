@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from steinwise.errors import SteinwiseWarning as SteinwiseWarning
     from steinwise.errors import TargetError as TargetError
     from steinwise.errors import TooFewDraws as TooFewDraws
+    from steinwise.model_comparisons import compare_models as compare_models
     from steinwise.ranking import Comparison as Comparison
     from steinwise.results import CheckResult as CheckResult
     from steinwise.results import Discrepancy as Discrepancy
@@ -51,6 +52,7 @@ _HOME = {
     "assert_fits": "assertions",
     "check": "checks",
     "compare": "comparisons",
+    "compare_models": "model_comparisons",
     "conditionals": None,
     "from_arviz": "adapters.arviz",
     "from_blackjax": "adapters.blackjax",
@@ -83,6 +85,7 @@ __all__ = [
     "assert_fits",
     "check",
     "compare",
+    "compare_models",
     "conditionals",
     "from_arviz",
     "from_blackjax",

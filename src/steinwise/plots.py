@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from steinwise.ranking import Comparison
     from steinwise.results import CheckResult
 
 MISFIT, FIT, REFERENCE = "#D55E00", "#0072B2", "#555555"  # Okabe and Ito, colour-blind safe
@@ -89,6 +90,30 @@ def plot_pair(result: "CheckResult", coordinate: str, other: str) -> "Figure":
     ax.set_xlabel(other)
     ax.set_ylabel(f"place of {coordinate} in the target's conditional")
     ax.set_ylim(0, 1)
+    return figure
+
+
+def plot_comparison(comparison: "Comparison") -> "Figure":
+    """The differences to the best, with intervals that all hold together.
+
+    What is worse than the best has its own colour; a point without an interval has too few
+    independent draws for one.
+    """
+    from steinwise.ranking import WORSE
+
+    ranking = comparison.ranking[::-1]
+    figure, (ax,) = new_figure(1, 6.0, max(2.4, 1.2 + 0.3 * len(ranking)))
+    for row, one in enumerate(ranking):
+        colour = MISFIT if one.verdict == WORSE else FIT
+        error = one.difference_error
+        if comparison.critical is not None and error is not None:
+            reach = comparison.critical * error
+            ax.plot([one.difference - reach, one.difference + reach], [row, row], color=colour)
+        ax.plot(one.difference, row, "o", color=colour)
+    ax.axvline(0.0, color=REFERENCE, linestyle="--", linewidth=0.8)
+    ax.set_yticks(range(len(ranking)), [one.name for one in ranking])
+    ax.set_xlabel("discrepancy, less that of the best")
+    ax.set_title(f"simultaneous intervals, level {comparison.alpha:g}")
     return figure
 
 
