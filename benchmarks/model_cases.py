@@ -38,7 +38,14 @@ def claims(
     for name, method in METHODS.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", sw.SteinwiseWarning)
-            found = sw.compare_models(draws, models, method=method, seed=seed, progress=False)
+            found = sw.compare_models(
+                draws,
+                models,
+                method=method,
+                seed=seed,
+                independent=draws.ndim == 2,
+                progress=False,
+            )
         worse = {ranked.name for ranked in found.ranking if ranked.verdict == WORSE}
         out[f"{name}: false claim"] = {"hit": float(bool(worse & best))}
         if len(best) < len(models):
