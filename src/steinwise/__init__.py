@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from steinwise.errors import SteinwiseWarning as SteinwiseWarning
     from steinwise.errors import TargetError as TargetError
     from steinwise.errors import TooFewDraws as TooFewDraws
+    from steinwise.estimates import ParameterFit as ParameterFit
+    from steinwise.fitting import fit_parameters as fit_parameters
     from steinwise.model_comparisons import compare_models as compare_models
     from steinwise.ranking import Comparison as Comparison
     from steinwise.results import CheckResult as CheckResult
@@ -44,6 +46,7 @@ _HOME = {
     "Discrepancy": "results",
     "Gaussian": "target",
     "InputError": "errors",
+    "ParameterFit": "estimates",
     "Samples": "samples",
     "SteinwiseWarning": "errors",
     "Target": "target",
@@ -54,6 +57,7 @@ _HOME = {
     "compare": "comparisons",
     "compare_models": "model_comparisons",
     "conditionals": None,
+    "fit_parameters": "fitting",
     "from_arviz": "adapters.arviz",
     "from_blackjax": "adapters.blackjax",
     "from_numpyro": "adapters.numpyro",
@@ -76,6 +80,7 @@ __all__ = [
     "Discrepancy",
     "Gaussian",
     "InputError",
+    "ParameterFit",
     "Samples",
     "SteinwiseWarning",
     "Target",
@@ -87,6 +92,7 @@ __all__ = [
     "compare",
     "compare_models",
     "conditionals",
+    "fit_parameters",
     "from_arviz",
     "from_blackjax",
     "from_numpyro",

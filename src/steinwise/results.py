@@ -319,16 +319,16 @@ def facts(result: CheckResult) -> list[tuple[str, str]]:
 
 def _report(result: CheckResult) -> list[str]:
     lines = ["steinwise check", *("  " + line for line in aligned(facts(result)))]
-    lines += ["\n" + _wrapped(f"Note: {note}") for note in result.notes]
+    lines += ["\n" + wrapped(f"Note: {note}") for note in result.notes]
     if result.rejected:
         lines.append(f"\nMisfit: the draws do not fit the density at level {result.alpha}.")
     else:
-        lines.append("\n" + _wrapped(no_misfit(result)))
+        lines.append("\n" + wrapped(no_misfit(result)))
     if result.coordinates:
         lines += ["", *("  " + line for line in _coordinate_table(result))]
     flagged = any(c.adjusted_pvalue <= result.alpha for c in result.coordinates)
     if flagged and result.findings.flag_note:
-        lines += ["", _wrapped(result.findings.flag_note)]
+        lines += ["", wrapped(result.findings.flag_note)]
     return lines
 
 
@@ -356,7 +356,7 @@ def no_misfit(result: CheckResult) -> str:
     )
 
 
-def _wrapped(text: str) -> str:
+def wrapped(text: str) -> str:
     return textwrap.fill(text, WIDTH)
 
 
