@@ -93,6 +93,87 @@ def plot_pair(result: "CheckResult", coordinate: str, other: str) -> "Figure":
     return figure
 
 
+def plot_witness(result: "CheckResult", coordinate: str, other: str | None = None) -> "Figure":
+    """Where among the draws the misfit lies: along a coordinate, or over a pair.
+
+    For the default check the height, or colour, of a draw is the surplus of draws there: how many
+    more there are than the target has, as a share, by the terms of the check's own bases that stand
+    out of their noise. For KCC-SD and KSD it is what the draw adds to the statistic, 0 on average
+    where the draws fit.
+    """
+    x = result.findings.x
+    names = _draw_names(result)
+    if x is None or names is None:
+        raise InputError(
+            f"the method {result.method!r} does not say where its misfit lies; the default check, "
+            "'kccsd' and 'ksd' do."
+        )
+    j = _position(names, coordinate)
+    k = None if other is None else _position(names, other)
+    values, what = _witness_values(result, x, j, k)
+    figure, (ax,) = new_figure(1, 5.6)
+    shown = slice(None, None, max(1, len(x) // 5000))
+    if k is None:
+        ax.plot(x[shown, j], values[shown], ".", markersize=3, color="#999999", alpha=0.6)
+        groups = np.array_split(np.argsort(x[:, j], kind="stable"), min(20, len(x)))
+        middles = [np.median(x[group, j]) for group in groups]
+        ax.plot(middles, [values[group].mean() for group in groups], color=MISFIT, label="mean")
+        ax.axhline(0.0, color=REFERENCE, linestyle="--", linewidth=0.8)
+        ax.set_ylabel(what)
+        ax.legend(frameon=False)
+    else:
+        reach = float(np.quantile(np.abs(values), 0.99)) or 1.0
+        cloud = ax.scatter(
+            x[shown, j], x[shown, k], c=values[shown], s=8, cmap="PuOr_r", vmin=-reach, vmax=reach
+        )
+        figure.colorbar(cloud, ax=ax, label=what)
+        ax.set_ylabel(names[k])
+    ax.set_xlabel(coordinate)
+    return figure
+
+
+def _draw_names(result: "CheckResult") -> list[str] | None:
+    """The names of the coordinates of the draws; None where single draws have no part."""
+    if result.findings.pit is None and result.findings.parts is None:
+        return None
+    dim = result.draws.dim
+    names = [c.name for c in result.coordinates][:dim]
+    return names if len(names) == dim else [f"x[{j}]" for j in range(dim)]
+
+
+def _witness_values(
+    result: "CheckResult", x: np.ndarray, j: int, k: int | None
+) -> tuple[np.ndarray, str]:
+    pit, parts = result.findings.pit, result.findings.parts
+    if pit is not None:
+        others = None if k is None else x[:, k]
+        found = surplus(pit[:, j], others, result.draws.effective_draws)
+        return found, "surplus of draws, as a share"
+    assert parts is not None
+    columns = [j] if k is None else [j, k]
+    some = parts[:, columns] if parts.shape[1] == x.shape[1] else parts
+    return some.sum(axis=1), "added to the statistic"
+
+
+def surplus(u: np.ndarray, other: np.ndarray | None, effective: float) -> np.ndarray:
+    r"""q / p - 1 at each draw, from products of cosines of u and polynomials of another coordinate.
+
+    Only terms whose means are beyond twice their standard error are kept.
+    """
+    from steinwise.frames import normal_scores
+
+    order = np.arange(1, 7)
+    waves = np.sqrt(2) * np.cos(np.pi * u[:, None] * order)
+    contexts = np.ones((len(u), 1))
+    if other is not None:
+        z = normal_scores(other[:, None])
+        contexts = np.concatenate([contexts, z, (z**2 - 1) / np.sqrt(2)], axis=1)
+    terms = (waves[:, :, None] * contexts[:, None]).reshape(len(u), -1)
+    means = terms.mean(axis=0)
+    clear = np.abs(means) > 2 * terms.std(axis=0) / np.sqrt(max(effective, 1.0))
+    return terms[:, clear] @ means[clear]
+
+
 def plot_comparison(comparison: "Comparison") -> "Figure":
     """The differences to the best, with intervals that all hold together.
 

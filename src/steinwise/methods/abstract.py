@@ -10,7 +10,7 @@ from steinwise.batches import Batches, BatchPlan
 from steinwise.calibration import Calibration, calibrate
 from steinwise.results import NO_MISFIT, CoordinateResult, Findings
 from steinwise.samples import Samples
-from steinwise.statistics import AbstractStatistic
+from steinwise.statistics import AbstractStatistic, Mean
 from steinwise.target import AbstractTarget
 from steinwise.work import Work
 
@@ -33,7 +33,7 @@ class AbstractMethod(eqx.Module):
     def findings(
         self,
         samples: Samples,
-        statistic: AbstractStatistic,  # noqa: ARG002
+        statistic: AbstractStatistic,
         plan: BatchPlan,  # noqa: ARG002
         verdict: Calibration,
         alpha: float,
@@ -52,6 +52,9 @@ class AbstractMethod(eqx.Module):
                 for k, name in enumerate(self.labels(samples))
             ),
             flag_note=self.flag_note,
+            x=samples.rows,
+            parts=statistic.contributions if isinstance(statistic, Mean) else None,
+            places=samples.places,
         )
 
     def prepare(

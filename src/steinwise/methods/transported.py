@@ -172,6 +172,7 @@ class Transported(AbstractMethod):
             evaluations=statistic.evaluations,
             pit=statistic.u[0],
             x=statistic.x,
+            places=samples.places,
             notes=_overflow_note(statistic.dropped),
             flag_note=self.flag_note,
         )
