@@ -64,7 +64,9 @@ def case(
     models: dict[str, sw.Gaussian],
     best: set[str],
 ) -> Case:
-    methods = tuple(METHODS) if len(models) < 10 else FAST
+    methods = tuple(METHODS)
+    if len(models) == 10:  # and only for KSD are ten models that are equally wrong equal
+        methods = FAST[: 1 if len(best) == 10 else 2]
 
     def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
         return claims(draw(rng), models, best, seed, methods)

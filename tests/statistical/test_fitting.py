@@ -30,7 +30,7 @@ def quartic_draws(rng: np.random.Generator) -> np.ndarray:
 
 
 def machine_draws(rng: np.random.Generator) -> np.ndarray:
-    """The hidden unit is on with odds exp(c + |b + w|^2 / 2 - |b|^2 / 2), and moves the mean by w."""
+    """The hidden unit, on with odds exp(c + (|b + w|^2 - |b|^2) / 2), moves the mean by w."""
     w, b, c = MACHINE["weights"], MACHINE["bias"], MACHINE["hidden"]
     odds = np.exp(c + (np.sum((b + w) ** 2) - np.sum(b**2)) / 2)
     on = rng.random((N, 1)) < odds / (1 + odds)
