@@ -124,10 +124,9 @@ def test_chains_have_larger_errors():
     def mean_only(theta, x):
         return -0.5 * jnp.sum((x - theta) ** 2)
 
-    chain = sw.fit_parameters(mean_only, x, 0.0)
-    wrong = sw.fit_parameters(mean_only, x, 0.0, independent=True)
-    assert chain.vector == pytest.approx(wrong.vector, abs=0.02)
-    assert 2.2 < chain.standard_errors / wrong.standard_errors < 4
+    fit = sw.fit_parameters(mean_only, x, 0.0)
+    assert fit.theta == pytest.approx(x.mean(), abs=0.03)
+    assert 2 < fit.standard_errors * np.sqrt(2000) < 4
 
 
 def test_the_form_of_theta0_is_kept():
@@ -184,7 +183,7 @@ def test_no_parameter_solves_the_equations():
 def test_draws_too_few_for_errors():
     slow = np.cumsum(np.random.default_rng(8).normal(size=(2, 60, 1)), axis=1)
     with pytest.warns(sw.SteinwiseWarning, match="too few, or too dependent"):
-        fit = sw.fit_parameters(natural, slow, TRUTH)
+        fit = sw.fit_parameters(lambda theta, x: -0.5 * jnp.sum((x - theta) ** 2), slow, 0.0)
     assert fit.converged
     assert fit.covariance is None
     assert "-" in str(fit)
@@ -202,7 +201,7 @@ GOOD = _draws(9, 60)
         (natural, {"a": "b"}, {}, sw.InputError, "expected numbers or arrays"),
         (natural, 1.0, {}, sw.TargetError, "failed on one draw"),
         (lambda theta, x: theta * x, 1.0, {}, sw.TargetError, "expected a scalar"),
-        (lambda theta, x: theta * jnp.sqrt(x[0]), 1.0, {}, sw.TargetError, "not finite"),
+        (lambda theta, x: theta * jnp.sqrt(x[0] - 2.0), 1.0, {}, sw.TargetError, "not finite"),
         (natural, TRUTH, {"method": "transported"}, sw.InputError, "expected 'ksd'"),
         (
             natural,
@@ -222,10 +221,5 @@ GOOD = _draws(9, 60)
     ],
 )
 def test_what_is_refused(log_density, theta0, options, error, message):
-    draws = (
-        GOOD
-        if "sqrt" not in str(log_density.__code__.co_names if callable(log_density) else "")
-        else GOOD - 5
-    )
     with pytest.raises(error, match=message):
-        sw.fit_parameters(log_density, draws, theta0, **options)
+        sw.fit_parameters(log_density, GOOD, theta0, **options)
