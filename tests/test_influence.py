@@ -29,6 +29,7 @@ def test_outliers_of_the_default_check_are_named():
     text = " ".join(str(result).split())
     assert "2 draws lie far out" in text
     assert "draw 17 of chain 0 in x[1]" in text
+    assert "draw 17 of chain 0 in x[1]" in result.to_html()
 
 
 def test_chains_are_named_too():
