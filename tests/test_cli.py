@@ -135,7 +135,7 @@ def test_compare_ranks_the_sets(folder: Path, capsys) -> None:
     names = [line.split()[0] for line in lines if line.strip().startswith(("right", "wrong"))]
     assert names == ["right", "wrong"]
     assert run(["compare", *sets, "--target", target, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["sets"][0]["name"] == "right"
+    assert json.loads(capsys.readouterr().out)["ranking"][0]["name"] == "right"
 
 
 def test_info_demo_and_help(tmp_path: Path, capsys) -> None:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from steinwise.errors import SteinwiseWarning as SteinwiseWarning
     from steinwise.errors import TargetError as TargetError
     from steinwise.errors import TooFewDraws as TooFewDraws
+    from steinwise.estimates import ParameterFit as ParameterFit
+    from steinwise.fitting import fit_parameters as fit_parameters
+    from steinwise.model_comparisons import compare_models as compare_models
     from steinwise.ranking import Comparison as Comparison
     from steinwise.results import CheckResult as CheckResult
     from steinwise.results import Discrepancy as Discrepancy
@@ -43,6 +46,7 @@ _HOME = {
     "Discrepancy": "results",
     "Gaussian": "target",
     "InputError": "errors",
+    "ParameterFit": "estimates",
     "Samples": "samples",
     "SteinwiseWarning": "errors",
     "Target": "target",
@@ -51,7 +55,9 @@ _HOME = {
     "assert_fits": "assertions",
     "check": "checks",
     "compare": "comparisons",
+    "compare_models": "model_comparisons",
     "conditionals": None,
+    "fit_parameters": "fitting",
     "from_arviz": "adapters.arviz",
     "from_blackjax": "adapters.blackjax",
     "from_numpyro": "adapters.numpyro",
@@ -74,6 +80,7 @@ __all__ = [
     "Discrepancy",
     "Gaussian",
     "InputError",
+    "ParameterFit",
     "Samples",
     "SteinwiseWarning",
     "Target",
@@ -83,7 +90,9 @@ __all__ = [
     "assert_fits",
     "check",
     "compare",
+    "compare_models",
     "conditionals",
+    "fit_parameters",
     "from_arviz",
     "from_blackjax",
     "from_numpyro",

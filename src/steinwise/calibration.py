@@ -427,6 +427,15 @@ def leave_one_out(
     return float(values.sum() / terms.sum()), without(values) / without(terms)
 
 
+def leave_one_out_mean(
+    sums: Float[np.ndarray, " batch"], batches: Batches
+) -> tuple[float, Float[np.ndarray, " batch"]]:
+    """The mean over draws, and the same without each batch in turn."""
+    lengths = batches.lengths.astype(float)
+    without = (sums.sum() - sums) / (lengths.sum() - lengths)
+    return float(sums.sum() / lengths.sum()), without
+
+
 def jackknife_error(without: Float[np.ndarray, " batch"]) -> float:
     """The standard error of a value, from the values without each batch in turn.
 

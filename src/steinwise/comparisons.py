@@ -63,14 +63,15 @@ def compare(
     alpha
         The level at which sets are told apart, for all pairs together.
     seed
-        For the rows of the median heuristic.
+        For the rows of the median heuristic, and the law of the largest of all differences.
     independent, memory
         As in `sw.check`.
 
     Returns
     -------
     Comparison
-        Prints as a table; `.sets`, `.difference(name, other)`, `.to_dict()`, `.to_dataframe()`.
+        Prints as a table; `.ranking`, `.candidates`, `.difference(name, other)`, `.to_dict()`,
+        `.to_dataframe()`, `.plot()`.
 
     Examples
     --------
@@ -78,9 +79,9 @@ def compare(
     >>> z = np.random.default_rng(0).normal(size=(500, 2))
     >>> sets = {"exact": z, "a little wide": 1.1 * z, "shifted": z + 0.5}
     >>> found = sw.compare(sets, sw.Gaussian([0, 0], np.eye(2)))
-    >>> [ranked.name for ranked in found.sets]
+    >>> [ranked.name for ranked in found.ranking]
     ['exact', 'a little wide', 'shifted']
-    >>> found.sets[2].verdict
+    >>> found.ranking[2].verdict
     'worse than the best'
     """
     chosen = _method(method)
@@ -105,10 +106,13 @@ def compare(
     notes = [f"{name}: {note}" for name, plan in plans.items() if plan for note in plan.notes]
     for note in notes:
         warnings.warn(note, SteinwiseWarning, stacklevel=2)
+    ranking, critical = rank(values, without, cuts, alpha, seed)
     return Comparison(
-        sets=rank(values, without, cuts, alpha),
+        ranking=ranking,
+        what="draws",
         description=f"{chosen.describe()}, {estimator.upper()}-statistic, one kernel for all sets",
         alpha=alpha,
+        critical=critical,
         notes=tuple(notes),
         seed=seed,
         version=steinwise.__version__,

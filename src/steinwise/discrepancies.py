@@ -11,6 +11,7 @@ from steinwise.batches import BatchPlan, plan_batches
 from steinwise.calibration import standard_error
 from steinwise.conditionals import AbstractConditional, Histogram
 from steinwise.errors import InputError, SteinwiseWarning, TooFewDraws
+from steinwise.influence import pair_parts
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.memory import budget_bytes
 from steinwise.methods import FSSD, KCCSD, KSD, RFSD, SlicedKSD
@@ -103,6 +104,8 @@ def kccsd(
         names=method.labels(samples),
         description=method.describe(),
         witness=method.witness(samples, density, work) if blocks is None else None,
+        parts=statistic.contributions,
+        places=samples.places,
     )
 
 
@@ -166,6 +169,8 @@ def ksd(
         contributions=None,
         names=samples.names,
         description=f"{method.describe()}, {estimator.upper()}-statistic",
+        parts=pair_parts(statistic),
+        places=samples.places,
     )
 
 

@@ -15,7 +15,7 @@ FEW = 0.1  # the share of the draws up to which they are outliers rather than th
 CLEAR = 3.0  # standard errors from which a mean or a spread is named as the fault
 
 
-class Places(NamedTuple):
+class Tally(NamedTuple):
     """What is kept of the conditional transforms of some lines: sums of powers of normal scores.
 
     Normal scores are standard normal when the draws fit. Outliers, each of which is one for
@@ -28,12 +28,12 @@ class Places(NamedTuple):
     outer: Float[np.ndarray, "5 c"]
 
     @classmethod
-    def none(cls, lines: int) -> "Places":
+    def none(cls, lines: int) -> "Tally":
         return cls(np.zeros(lines), np.ones(lines), np.zeros((5, lines)), np.zeros((5, lines)))
 
     def with_draws(
         self, u: Float[np.ndarray, "n c"], tested: Float[np.ndarray, " n"], outlying: float
-    ) -> "Places":
+    ) -> "Tally":
         """With more draws; those whose tail is below `outlying` are outliers."""
         u = u[tested > 0]
         if not len(u):
@@ -42,15 +42,15 @@ class Places(NamedTuple):
         z = np.clip(ndtri(u), -FARTHEST, FARTHEST)
         powers = np.stack([np.ones_like(z), z, z**2, z**3, z**4])
         outside = np.where(tail <= outlying, powers, 0.0).sum(axis=1)
-        return Places(
+        return Tally(
             self.draws + len(u),
             np.minimum(self.least, tail.min(axis=0)),
             self.inner + powers.sum(axis=1) - outside,
             self.outer + outside,
         )
 
-    def joined(self, other: "Places") -> "Places":
-        return Places(
+    def joined(self, other: "Tally") -> "Tally":
+        return Tally(
             self.draws + other.draws,
             np.minimum(self.least, other.least),
             self.inner + other.inner,
@@ -58,12 +58,12 @@ class Places(NamedTuple):
         )
 
     @staticmethod
-    def side_by_side(parts: "Sequence[Places]") -> "Places":
+    def side_by_side(parts: "Sequence[Tally]") -> "Tally":
         """The lines of several."""
-        return Places(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
+        return Tally(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
 
-    def line(self, j: int) -> "Places":
-        return Places(*(array[..., [j]] for array in self))
+    def line(self, j: int) -> "Tally":
+        return Tally(*(array[..., [j]] for array in self))
 
     @property
     def effects(self) -> list[Effect]:
@@ -77,10 +77,10 @@ def _moments(sums: Float[np.ndarray, "5 c"]) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.maximum(sums[2] / sums[0] - mean**2, 0.0)
 
 
-def words(places: Places, context: str, partners: tuple[str, ...], plan: BatchPlan) -> str:
-    """The kind of misfit of a flagged coordinate, from its `Places.line`."""
-    outlying = int(places.outer[0, 0])
-    if 0 < outlying <= FEW * places.draws[0] and max(_departures(places.inner, plan)) < CLEAR:
+def words(tally: Tally, context: str, partners: tuple[str, ...], plan: BatchPlan) -> str:
+    """The kind of misfit of a flagged coordinate, from its `Tally.line`."""
+    outlying = int(tally.outer[0, 0])
+    if 0 < outlying <= FEW * tally.draws[0] and max(_departures(tally.inner, plan)) < CLEAR:
         them = "draw lies" if outlying == 1 else "draws lie"
         return f"{outlying} {them} where the target's conditional has next to no mass"
     if context == "interaction" and partners:
@@ -92,9 +92,9 @@ def words(places: Places, context: str, partners: tuple[str, ...], plan: BatchPl
         return f"depends on {partners[0]} in a way that the target does not"
     if context != "alone":
         return "depends on the other coordinates in a way that the target does not"
-    every = places.inner + places.outer
+    every = tally.inner + tally.outer
     shift, spread = _departures(every, plan)
-    effect = places.effects[0]
+    effect = tally.effects[0]
     if spread >= max(CLEAR, shift):
         kind = "narrow" if effect.spread < 1 else "wide"
         return f"draws are too {kind} (sd {effect.spread:.2g} of the target's conditional)"

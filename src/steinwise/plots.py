@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from steinwise.ranking import Comparison
     from steinwise.results import CheckResult
 
 MISFIT, FIT, REFERENCE = "#D55E00", "#0072B2", "#555555"  # Okabe and Ito, colour-blind safe
@@ -90,6 +91,105 @@ def plot_pair(result: "CheckResult", coordinate: str, other: str) -> "Figure":
     ax.set_xlabel(other)
     ax.set_ylabel(f"place of {coordinate} in the target's conditional")
     ax.set_ylim(0, 1)
+    return figure
+
+
+def plot_witness(result: "CheckResult", coordinate: str, other: str | None = None) -> "Figure":
+    """Where among the draws the misfit lies: along a coordinate, or over a pair.
+
+    For the default check the height, or colour, of a draw is the surplus of draws there: how many
+    more there are than the target has, as a share, by the terms of the check's own bases that stand
+    out of their noise. For KCC-SD and KSD it is what the draw adds to the statistic, 0 on average
+    where the draws fit.
+    """
+    x, names = result.findings.x, list(result.findings.x_names)
+    if x is None or (result.findings.pit is None and result.findings.parts is None):
+        raise InputError(
+            f"the method {result.method!r} does not say where its misfit lies; the default check, "
+            "'kccsd' and 'ksd' do."
+        )
+    j = _position(names, coordinate)
+    k = None if other is None else _position(names, other)
+    values, what = _witness_values(result, x, coordinate, k)
+    figure, (ax,) = new_figure(1, 5.6)
+    shown = slice(None, None, max(1, len(x) // 5000))
+    if k is None:
+        ax.plot(x[shown, j], values[shown], ".", markersize=3, color="#999999", alpha=0.6)
+        groups = np.array_split(np.argsort(x[:, j], kind="stable"), min(20, len(x)))
+        middles = [np.median(x[group, j]) for group in groups]
+        ax.plot(middles, [values[group].mean() for group in groups], color=MISFIT, label="mean")
+        ax.axhline(0.0, color=REFERENCE, linestyle="--", linewidth=0.8)
+        ax.set_ylabel(what)
+        ax.legend(frameon=False)
+    else:
+        reach = float(np.quantile(np.abs(values), 0.99)) or 1.0
+        cloud = ax.scatter(
+            x[shown, j], x[shown, k], c=values[shown], s=8, cmap="PuOr_r", vmin=-reach, vmax=reach
+        )
+        figure.colorbar(cloud, ax=ax, label=what)
+        ax.set_ylabel(names[k])
+    ax.set_xlabel(coordinate)
+    return figure
+
+
+def _witness_values(
+    result: "CheckResult", x: np.ndarray, coordinate: str, other: int | None
+) -> tuple[np.ndarray, str]:
+    parts = result.findings.parts
+    if parts is None:
+        pit, names = _pits(result)
+        context = None if other is None else x[:, other]
+        u = pit[:, _position(names, coordinate)]
+        found = surplus(u, context, result.draws.effective_draws)
+        return found, "surplus of draws, as a share"
+    names = [c.name for c in result.coordinates]
+    if len(names) != parts.shape[1]:  # one number for all coordinates
+        return parts.sum(axis=1), "added to the statistic"
+    chosen = [coordinate] if other is None else [coordinate, result.findings.x_names[other]]
+    columns = [_position(names, name) for name in chosen]
+    return parts[:, columns].sum(axis=1), "added to the statistic"
+
+
+def surplus(u: np.ndarray, other: np.ndarray | None, effective: float) -> np.ndarray:
+    r"""q / p - 1 at each draw, from products of cosines of u and polynomials of another coordinate.
+
+    Only terms whose means are beyond twice their standard error are kept.
+    """
+    from steinwise.frames import NormalScores
+
+    order = np.arange(1, 7)
+    waves = np.sqrt(2) * np.cos(np.pi * u[:, None] * order)
+    contexts = np.ones((len(u), 1))
+    if other is not None:
+        z = NormalScores.among(other[:, None])(other[:, None])
+        contexts = np.concatenate([contexts, z, (z**2 - 1) / np.sqrt(2)], axis=1)
+    terms = (waves[:, :, None] * contexts[:, None]).reshape(len(u), -1)
+    means = terms.mean(axis=0)
+    clear = np.abs(means) > 2 * terms.std(axis=0) / np.sqrt(max(effective, 1.0))
+    return terms[:, clear] @ means[clear]
+
+
+def plot_comparison(comparison: "Comparison") -> "Figure":
+    """The differences to the best, with intervals that all hold together.
+
+    What is worse than the best has its own colour; a point without an interval has too few
+    independent draws for one.
+    """
+    from steinwise.ranking import WORSE
+
+    ranking = comparison.ranking[::-1]
+    figure, (ax,) = new_figure(1, 6.0, max(2.4, 1.2 + 0.3 * len(ranking)))
+    for row, one in enumerate(ranking):
+        colour = MISFIT if one.verdict == WORSE else FIT
+        error = one.difference_error
+        if comparison.critical is not None and error is not None:
+            reach = comparison.critical * error
+            ax.plot([one.difference - reach, one.difference + reach], [row, row], color=colour)
+        ax.plot(one.difference, row, "o", color=colour)
+    ax.axvline(0.0, color=REFERENCE, linestyle="--", linewidth=0.8)
+    ax.set_yticks(range(len(ranking)), [one.name for one in ranking])
+    ax.set_xlabel("discrepancy, less that of the best")
+    ax.set_title(f"simultaneous intervals, level {comparison.alpha:g}")
     return figure
 
 

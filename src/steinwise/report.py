@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from steinwise.influence import dominance_note
 from steinwise.results import facts, format_pvalue, no_misfit, worst_first
 
 if TYPE_CHECKING:
@@ -87,6 +88,9 @@ def _verdict(result: "CheckResult") -> Iterator[str]:
     yield f'<p class="verdict{" misfit" * result.rejected}" role="status">{text}</p>'
     for note in result.notes:
         yield f'<p class="note"><strong>Note:</strong> {escape(note)}</p>'
+    few = dominance_note(result)
+    if few:
+        yield f'<p class="note">{escape(few)}</p>'
 
 
 def _table(result: "CheckResult") -> Iterator[str]:

@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from steinwise.errors import InputError
 from steinwise.optional import require
 from steinwise.random import seed_words
+from steinwise.samples import Places
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr  # pyright: ignore[reportMissingImports]
     from matplotlib.figure import Figure
+
+    from steinwise.influence import InfluentialDraw
 
 SCHEMA_VERSION = 1
 NO_MISFIT = "no misfit found"
@@ -101,6 +105,8 @@ class Findings:
     pit: Float[np.ndarray, "n c"] | None = None  # F_ij(x_ij), uniform when the draws fit
     x: Float[np.ndarray, "n d"] | None = None  # the draws, or evenly spaced ones, for pictures
     x_names: tuple[str, ...] = ()  # of all their coordinates
+    parts: Float[np.ndarray, "n k"] | None = None  # what each draw adds to the statistic
+    places: Places | None = None  # which draws these are
     notes: tuple[str, ...] = ()  # what must be said before the verdict
     flag_note: str = ""  # what it means that a coordinate is flagged
     learning: Learning | None = None  # None where nothing was learnt
@@ -231,6 +237,34 @@ class CheckResult:
 
         return plot_pit(self, coordinate)
 
+    def influential(
+        self, k: int = 10, coordinate: str | None = None
+    ) -> "tuple[InfluentialDraw, ...]":
+        """The k draws that add most to the misfit, of all coordinates or of one.
+
+        For KCC-SD what a draw adds is its contribution, for KSD its mean over pairs with other
+        draws. For the default check it is how far out it lies where it lies farthest: -log10 of
+        the probability to do so, in the target's conditional.
+        """
+        from steinwise.influence import ranked_draws, surprise
+
+        parts, pit, places = self.findings.parts, self.findings.pit, self.findings.places
+        if parts is None and pit is not None:
+            parts = surprise(pit)
+        if parts is None or places is None:
+            raise InputError(
+                f"the method {self.method!r} does not say what single draws add; the default "
+                "check, 'kccsd' and 'ksd' do."
+            )
+        names = [c.name for c in self.coordinates][: parts.shape[1]]
+        return ranked_draws(parts, names, places, k, coordinate, summed=pit is None)
+
+    def plot_witness(self, coordinate: str, other: str | None = None) -> "Figure":
+        """Where among the draws the misfit lies: along a coordinate, or over a pair of them."""
+        from steinwise.plots import plot_witness
+
+        return plot_witness(self, coordinate, other)
+
     def plot_pair(self, coordinate: str, other: str) -> "Figure":
         """A coordinate's place in its conditional against another coordinate."""
         from steinwise.plots import plot_pair
@@ -256,6 +290,19 @@ class Discrepancy:
     names: tuple[str, ...]
     description: str
     witness: Callable[..., np.ndarray] | None = field(default=None, repr=False)
+    parts: Float[np.ndarray, "n k"] | None = field(default=None, repr=False)  # of each draw
+    places: Places | None = field(default=None, repr=False)  # which draws these are
+
+    def influential(
+        self, k: int = 10, coordinate: str | None = None
+    ) -> "tuple[InfluentialDraw, ...]":
+        """The k draws that add most to the value, of all coordinates or of one."""
+        from steinwise.influence import ranked_draws
+
+        if self.parts is None or self.places is None:
+            raise InputError("this discrepancy does not say what single draws add.")
+        names = self.names if self.parts.shape[1] == len(self.names) else ()
+        return ranked_draws(self.parts, names, self.places, k, coordinate)
 
     def __str__(self) -> str:
         error = "" if self.standard_error is None else f" +- {self.standard_error:.3g}"
@@ -320,16 +367,20 @@ def facts(result: CheckResult) -> list[tuple[str, str]]:
 
 def _report(result: CheckResult) -> list[str]:
     lines = ["steinwise check", *("  " + line for line in aligned(facts(result)))]
-    lines += ["\n" + _wrapped(f"Note: {note}") for note in result.notes]
+    lines += ["\n" + wrapped(f"Note: {note}") for note in result.notes]
     if result.rejected:
         lines.append(f"\nMisfit: the draws do not fit the density at level {result.alpha}.")
     else:
-        lines.append("\n" + _wrapped(no_misfit(result)))
+        lines.append("\n" + wrapped(no_misfit(result)))
     if result.coordinates:
         lines += ["", *("  " + line for line in _coordinate_table(result))]
+    from steinwise.influence import dominance_note
+
+    few = dominance_note(result)
+    lines += ["", wrapped(few)] if few else []
     flagged = any(c.adjusted_pvalue <= result.alpha for c in result.coordinates)
     if flagged and result.findings.flag_note:
-        lines += ["", _wrapped(result.findings.flag_note)]
+        lines += ["", wrapped(result.findings.flag_note)]
     return lines
 
 
@@ -357,7 +408,7 @@ def no_misfit(result: CheckResult) -> str:
     )
 
 
-def _wrapped(text: str) -> str:
+def wrapped(text: str) -> str:
     return textwrap.fill(text, WIDTH)
 
 

@@ -17,6 +17,19 @@ _Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, eq=False)
+class Places:
+    """Where rows stand among the draws that were given."""
+
+    draws: Int[np.ndarray, " draw"]  # the same in every chain
+    rows: Int[np.ndarray, " m"] | None = None  # which were kept, where not all were
+
+    def of(self, row: int) -> tuple[int, int]:
+        """The chain and the number of the draw."""
+        chain, position = divmod(row if self.rows is None else int(self.rows[row]), len(self.draws))
+        return chain, int(self.draws[position])
+
+
+@dataclass(frozen=True, eq=False)
 class Samples:
     """Draws of shape (chain, draw, d) with the names of their coordinates.
 
@@ -34,6 +47,7 @@ class Samples:
     values: Any
     names: tuple[str, ...]
     independent: bool
+    numbers: Int[np.ndarray, " draw"] | None = None  # of the draws, where they are a part of all
 
     @classmethod
     def of(
@@ -139,9 +153,14 @@ class Samples:
         """Some draws, by their increasing numbers."""
         return take_rows(self.values, index)
 
+    @property
+    def places(self) -> Places:
+        """Which of the draws that were given these are."""
+        return Places(np.arange(self.n_draws) if self.numbers is None else self.numbers)
+
     def in_order(self, order: Int[np.ndarray, " draw"]) -> "Samples":
         """The draws of every chain in another order."""
-        return replace(self, values=self.values[:, order])
+        return replace(self, values=self.values[:, order], numbers=self.places.draws[order])
 
     def split(self, *fractions: float) -> tuple["Samples", ...]:
         """Consecutive parts of every chain with these shares of its draws; the last takes the rest.
@@ -152,7 +171,10 @@ class Samples:
         [2, 1, 7]
         """
         ends = np.cumsum(part_sizes(fractions, self.n_draws))[:-1]
-        return tuple(replace(self, values=part) for part in np.split(self.values, ends, axis=1))
+        parts = np.split(self.values, ends, axis=1)
+        numbers = np.split(self.places.draws, ends)
+        both = zip(parts, numbers, strict=True)
+        return tuple(replace(self, values=part, numbers=which) for part, which in both)
 
     def __repr__(self) -> str:
         draws = f"{self.n} independent draws"

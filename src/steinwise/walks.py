@@ -12,7 +12,7 @@ from steinwise.batches import MIN_BATCHES, Batches
 from steinwise.frames import Frame
 from steinwise.lines import follow
 from steinwise.memory import chunks
-from steinwise.misfit import Places
+from steinwise.misfit import Tally
 from steinwise.samples import Samples
 from steinwise.target import AbstractTarget
 from steinwise.transport import Features, Sums
@@ -30,7 +30,7 @@ class Walked(NamedTuple):
     """What a walk, or a slab of it, leaves behind."""
 
     sums: Sums
-    places: Places
+    tally: Tally
     u: Float[np.ndarray, "kept c"]
     batches: Batches  # that were walked to the end
 
@@ -41,7 +41,7 @@ class _Piece(NamedTuple):
     touched: slice
     first_kept: int
     sums: Sums | None  # None if they went into those of all draws
-    places: Places
+    tally: Tally
     u: np.ndarray
 
 
@@ -66,13 +66,13 @@ class Walk:
         lines = len(self.frame.labels)
         sums = self.features.sums(self.batches.count, lines, self.work.dtype)
         walk = self if samples.on_cluster else partial(self, into=sums)
-        places, u = Places.none(lines), np.full((len(self.kept), lines), np.nan)
+        tally, u = Tally.none(lines), np.full((len(self.kept), lines), np.nan)
         done = 0
         try:
             for part, piece in samples.mapped(walk, self._slab(samples)):
                 if piece.sums is not None:
                     sums.part(piece.touched).add(piece.sums)
-                places = places.joined(piece.places)
+                tally = tally.joined(piece.tally)
                 u[piece.first_kept : piece.first_kept + len(piece.u)] = piece.u
                 done = part.stop
                 meter.update((part.stop - part.start) * lines)
@@ -83,8 +83,8 @@ class Walk:
             if whole < MIN_BATCHES:
                 raise
             kept = int(np.searchsorted(self.kept, done))
-            return Walked(sums, places, u[:kept], self.batches.first(whole))
-        return Walked(sums, places, u, self.batches)
+            return Walked(sums, tally, u[:kept], self.batches.first(whole))
+        return Walked(sums, tally, u, self.batches)
 
     def _slab(self, samples: Samples) -> int:
         """Rows of a slab: as many as memory allows, and as show progress."""
@@ -145,6 +145,6 @@ class Walk:
             slice(first, last),
             kept.start,
             own,
-            Places.none(lines).with_draws(u, tested, self.unlikely),
+            Tally.none(lines).with_draws(u, tested, self.unlikely),
             u[self.kept[kept] - start],
         )

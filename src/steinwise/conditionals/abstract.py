@@ -92,6 +92,11 @@ class AbstractConditional(abc.ABC):
     least_train: ClassVar[int] = 2
     least_validation: ClassVar[int] = 2
 
+    @property
+    def uses_target(self) -> bool:
+        """Whether `fit` looks at the target: then it is not one stand-in for several of them."""
+        return False
+
     def describe(self) -> str:
         """The model, for the report."""
         return type(self).__name__
@@ -130,6 +135,17 @@ def refuse_blocks(conditional: AbstractConditional, data: TrainingData) -> None:
         raise InputError(
             f"{conditional.describe()} is a model of one coordinate at a time, and blocks of "
             "several came. Use sw.conditionals.Linear() or sw.conditionals.MixtureDensity()."
+        )
+
+
+def refuse_target(conditional: AbstractConditional) -> None:
+    """Where several targets share one stand-in."""
+    if conditional.uses_target:
+        raise InputError(
+            f"{conditional.describe()} is made from the model's own conditionals, and here one "
+            "stand-in serves all models: it must be learnt from the draws alone. Use "
+            "sw.conditionals.Linear(), or sw.conditionals.Auto([sw.conditionals.Linear(), "
+            "sw.conditionals.KDE()])."
         )
 
 

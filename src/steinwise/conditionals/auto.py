@@ -75,6 +75,10 @@ class Auto(AbstractConditional):
                 "[sw.conditionals.Linear(), sw.conditionals.KDE()]."
             )
 
+    @property
+    def uses_target(self) -> bool:
+        return self.candidates is None or any(one.uses_target for one in self.candidates)
+
     def fit(self, data: TrainingData) -> "Auto":
         candidates = self.candidates
         if candidates is None:

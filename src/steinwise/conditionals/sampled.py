@@ -47,6 +47,10 @@ class Sampled(AbstractConditional):
                 "sw.conditionals.Histogram()."
             )
 
+    @property
+    def uses_target(self) -> bool:
+        return self.conditional.uses_target
+
     def describe(self) -> str:
         return f"{self.n_atoms} draws of {self.conditional.describe()}"
 

@@ -66,6 +66,10 @@ class Transported(AbstractConditional):
         if self.bins not in (1, 2, 4, 8, 16, 32):
             raise InputError(f"bins is {self.bins!r}: expected a divisor of {QUANTILES}.")
 
+    @property
+    def uses_target(self) -> bool:
+        return True
+
     def describe(self) -> str:
         return f"Transported({self.bins} bins{', pooled' * self.pooled})"
 

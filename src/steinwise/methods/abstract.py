@@ -11,7 +11,7 @@ from steinwise.calibration import Calibration, calibrate
 from steinwise.errors import InputError
 from steinwise.results import NO_MISFIT, CoordinateResult, Findings
 from steinwise.samples import Samples
-from steinwise.statistics import AbstractStatistic
+from steinwise.statistics import AbstractStatistic, Mean
 from steinwise.target import AbstractTarget
 from steinwise.work import Work
 
@@ -35,7 +35,7 @@ class AbstractMethod(eqx.Module):
     def findings(
         self,
         samples: Samples,
-        statistic: AbstractStatistic,  # noqa: ARG002
+        statistic: AbstractStatistic,
         plan: BatchPlan,  # noqa: ARG002
         verdict: Calibration,
         alpha: float,
@@ -54,6 +54,10 @@ class AbstractMethod(eqx.Module):
                 for k, name in enumerate(self.labels(samples))
             ),
             flag_note=self.flag_note,
+            x=samples.rows,
+            x_names=samples.names,
+            parts=statistic.contributions if isinstance(statistic, Mean) else None,
+            places=samples.places,
         )
 
     def restricted(self, coordinates: tuple[int, ...]) -> "AbstractMethod":  # noqa: ARG002

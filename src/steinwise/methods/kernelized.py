@@ -8,12 +8,14 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from steinwise.batches import Batches
+from steinwise.batches import Batches, BatchPlan
 from steinwise.calibration import Calibration, calibrate, multinomial, rademacher
 from steinwise.errors import InputError
 from steinwise.functional import in_precision_of
+from steinwise.influence import pair_parts
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.methods.abstract import AbstractMethod
+from steinwise.results import Findings
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, Gram, Mean
 from steinwise.target import AbstractTarget
@@ -120,6 +122,19 @@ class KSD(AbstractMethod):
         contributions = np.zeros((chains, draws, 1))
         contributions[:, :half, 0] = values.reshape(chains, half) * draws / half
         return Mean(contributions.reshape(-1, 1))
+
+    def findings(
+        self,
+        samples: Samples,
+        statistic: AbstractStatistic,
+        plan: BatchPlan,
+        verdict: Calibration,
+        alpha: float,
+    ) -> Findings:
+        found = super().findings(samples, statistic, plan, verdict, alpha)
+        if not isinstance(statistic, Gram):
+            return replace(found, parts=None)  # the linear estimator puts a pair on one draw
+        return replace(found, parts=pair_parts(statistic))
 
     def calibrate(
         self, statistic: AbstractStatistic, batches: Batches, n_bootstrap: int, seed: object

@@ -27,7 +27,7 @@ from steinwise.frames import Frame
 from steinwise.lines import EVALUATIONS
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod
-from steinwise.misfit import Places
+from steinwise.misfit import Tally
 from steinwise.results import DEPENDENCE_NOTE, NO_MISFIT, CoordinateResult, Findings
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, BatchSums
@@ -153,14 +153,14 @@ class Transported(AbstractMethod):
         assert isinstance(statistic, TransportedStatistic)
         results = []
         for found in statistic.found:
-            effects = found.places.effects
+            effects = found.tally.effects
             for j, name in enumerate(found.frame.labels):
                 k = len(results)
                 words = NO_MISFIT
                 if verdict.adjusted_pvalues[k] <= alpha:
                     context = self._context(found.frame, verdict.deciding[k])
                     partners = found.partners(j, context, verdict, samples.names)
-                    words = misfit.words(found.places.line(j), context, partners, plan)
+                    words = misfit.words(found.tally.line(j), context, partners, plan)
                 results.append(
                     CoordinateResult(
                         name=name,
@@ -179,6 +179,7 @@ class Transported(AbstractMethod):
             pit=statistic.found[0].u,
             x=statistic.kept_draws,
             x_names=samples.names,
+            places=replace(samples.places, rows=statistic.kept),
             notes=_overflow_note(statistic.dropped) + statistic.left_out,
             flag_note=self.flag_note,
         )
@@ -206,7 +207,7 @@ class _Found:
 
     frame: Frame
     features: Features
-    places: Places
+    tally: Tally
     u: Float[np.ndarray, "kept c"]
 
     def partners(
@@ -289,10 +290,10 @@ class TransportedStatistic(AbstractStatistic):
     def _keep(self, walk: Walk, walked: Walked) -> None:
         last = self.found[-1] if self.found else None
         if last is None or last.frame.group != walk.frame.group:
-            self.found.append(_Found(walk.frame, walk.features, walked.places, walked.u))
+            self.found.append(_Found(walk.frame, walk.features, walked.tally, walked.u))
             return
         last.frame = last.frame.joined(walk.frame)
-        last.places = Places.side_by_side([last.places, walked.places])
+        last.tally = Tally.side_by_side([last.tally, walked.tally])
         last.u = np.concatenate([last.u, walked.u], axis=1)
 
     def reached(self, batches: Batches) -> Batches:
@@ -338,5 +339,5 @@ class TransportedStatistic(AbstractStatistic):
         is t for every draw that comes from p, so the least over n draws, times n, is a p-value,
         however the draws depend on each other.
         """
-        tails = [found.places.least * 2 * found.places.draws for found in self.found]
+        tails = [found.tally.least * 2 * found.tally.draws for found in self.found]
         return np.clip(np.concatenate(tails), np.finfo(float).eps, 1.0)  # as 1 - u is known
