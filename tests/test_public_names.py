@@ -13,10 +13,12 @@ PUBLIC_NAMES = [
     "Discrepancy",
     "Gaussian",
     "InputError",
+    "PointSet",
     "Samples",
     "SteinwiseWarning",
     "Target",
     "TargetError",
+    "Thinned",
     "TooFewDraws",
     "__version__",
     "assert_fits",
@@ -35,8 +37,10 @@ PUBLIC_NAMES = [
     "kernels",
     "ksd",
     "methods",
+    "points",
     "rfsd",
     "sksd",
+    "thin",
 ]
 HEAVY = ("jax", "matplotlib", "scipy", "pandas", "xarray", "arviz", "arviz_stats", "torch")
 

@@ -30,12 +30,16 @@ if TYPE_CHECKING:
     from steinwise.errors import SteinwiseWarning as SteinwiseWarning
     from steinwise.errors import TargetError as TargetError
     from steinwise.errors import TooFewDraws as TooFewDraws
+    from steinwise.pointsets import PointSet as PointSet
+    from steinwise.pointsets import Thinned as Thinned
     from steinwise.ranking import Comparison as Comparison
     from steinwise.results import CheckResult as CheckResult
     from steinwise.results import Discrepancy as Discrepancy
     from steinwise.samples import Samples as Samples
+    from steinwise.stein_points import points as points
     from steinwise.target import Gaussian as Gaussian
     from steinwise.target import Target as Target
+    from steinwise.thinning import thin as thin
 
 _HOME = {
     "CheckResult": "results",
@@ -43,10 +47,12 @@ _HOME = {
     "Discrepancy": "results",
     "Gaussian": "target",
     "InputError": "errors",
+    "PointSet": "pointsets",
     "Samples": "samples",
     "SteinwiseWarning": "errors",
     "Target": "target",
     "TargetError": "errors",
+    "Thinned": "pointsets",
     "TooFewDraws": "errors",
     "assert_fits": "assertions",
     "check": "checks",
@@ -64,8 +70,10 @@ _HOME = {
     "kernels": None,
     "ksd": "discrepancies",
     "methods": None,
+    "points": "stein_points",
     "rfsd": "discrepancies",
     "sksd": "discrepancies",
+    "thin": "thinning",
 }  # the module a name lives in; None where the name is a module itself
 
 __all__ = [
@@ -74,10 +82,12 @@ __all__ = [
     "Discrepancy",
     "Gaussian",
     "InputError",
+    "PointSet",
     "Samples",
     "SteinwiseWarning",
     "Target",
     "TargetError",
+    "Thinned",
     "TooFewDraws",
     "__version__",
     "assert_fits",
@@ -96,8 +106,10 @@ __all__ = [
     "kernels",
     "ksd",
     "methods",
+    "points",
     "rfsd",
     "sksd",
+    "thin",
 ]
 
 
