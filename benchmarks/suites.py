@@ -2,6 +2,7 @@
 
 from benchmarks.cases import Case, Outcome, generator
 from benchmarks.learned_cases import LEARNED, LEARNED_SIZE
+from benchmarks.linear_cases import LINEAR, LINEAR_SIZE
 from benchmarks.power_cases import POWER, SIZE
 from benchmarks.rival_cases import RIVALS, RIVALS_SIZE
 
@@ -12,6 +13,8 @@ CASES: dict[str, dict[str, Case]] = {
     "rivals-size": RIVALS_SIZE,
     "learned": LEARNED,
     "learned-size": LEARNED_SIZE,
+    "linear": LINEAR,
+    "linear-size": LINEAR_SIZE,
 }
 
 

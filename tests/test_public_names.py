@@ -33,6 +33,7 @@ PUBLIC_NAMES = [
     "from_torch",
     "fssd",
     "functional",
+    "graphs",
     "kccsd",
     "kernels",
     "ksd",

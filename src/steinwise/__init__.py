@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from steinwise import conditionals as conditionals
     from steinwise import functional as functional
+    from steinwise import graphs as graphs
     from steinwise import kernels as kernels
     from steinwise import methods as methods
     from steinwise.adapters.arviz import from_arviz as from_arviz
@@ -66,6 +67,7 @@ _HOME = {
     "from_torch": "adapters.torch",
     "fssd": "discrepancies",
     "functional": None,
+    "graphs": None,
     "kccsd": "discrepancies",
     "kernels": None,
     "ksd": "discrepancies",
@@ -102,6 +104,7 @@ __all__ = [
     "from_torch",
     "fssd",
     "functional",
+    "graphs",
     "kccsd",
     "kernels",
     "ksd",
