@@ -50,7 +50,8 @@ def check(
     method
         "transported" (the default: the conditional probability transform of every coordinate, see
         `sw.methods.Transported`), "kccsd" (learned conditionals), "ksd", "nystrom", "graphical",
-        "ksdagg", "fssd", "rfsd", "sksd", or a method object such as `sw.methods.KCCSD(sw.conditionals.Linear())`.
+        "ksdagg", "fssd", "rfsd", "sksd", or a method object such as
+        `sw.methods.KCCSD(sw.conditionals.Linear())`.
     alpha
         The level of the test.
     n_bootstrap
