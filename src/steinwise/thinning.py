@@ -160,16 +160,13 @@ def _greedy(
     """The indices, and the squared KSD along them."""
     d = x.shape[1]
     indices, total, ksd, scale = np.empty(m, int), 0.0, np.empty(m), 0.0
-    gain = columns.diagonal.copy()  # to the sum over all pairs of points
-    penalty = correction
+    gain = columns.diagonal.copy()  # to the sum of k_0 over all pairs of points
     for t in work.bar(range(m), m, "Stein thinning"):
-        penalty = penalty - tilt
-        objective = gain + penalty
-        least = objective.min()
-        scale += abs(columns.diagonal[int(objective.argmin())])
+        objective = gain + correction - (t + 1) * tilt
+        best = int(objective.argmin())
+        scale += columns.diagonal[best]
         # the first of equal draws: products of matrices round them differently
-        i = int(np.argmax(objective <= least + ROUNDING * scale))
-        indices[t] = i
+        i = indices[t] = int(np.argmax(objective <= objective[best] + ROUNDING * scale))
         total += gain[i]
         ksd[t] = max(total, 0.0) / (t + 1) ** 2
         gain += 2 * columns.with_point(x[i], columns.columns[d:, i])
