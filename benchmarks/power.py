@@ -4,9 +4,10 @@ Run with ``python -m benchmarks.power [NAME ...]``; a figure counts as reached w
 bound of the rate does. ``--suite size`` does the same for draws that are right, on the same
 targets; ``--suite rivals`` and ``--suite rivals-size`` put all other discrepancies beside it;
 ``--suite learned`` and ``--suite learned-size`` are for KCC-SD with learned conditionals,
-``--suite linear`` and ``--suite linear-size`` for approximations that are linear in n. Results go
-to JSON files in ``benchmarks/results`` case by case; a case that is already there with as many
-repetitions is not run again, unless ``--again`` says so.
+``--suite graphical`` for KSD on Markov blankets, ``--suite linear`` and ``--suite linear-size`` for
+approximations that are linear in n. Results go to JSON files in ``benchmarks/results`` case by
+case; a case that is already there with as many repetitions is not run again, unless ``--again``
+says so.
 """
 
 import os
@@ -26,6 +27,7 @@ SUITES = {  # the file of the results, and how many repetitions
     "rivals-size": ("rivals_size", 1000),
     "learned": ("learned", 100),
     "learned-size": ("learned_size", 1000),
+    "graphical": ("graphical", 100),
     "linear": ("linear", 200),
     "linear-size": ("linear_size", 300),
 }

@@ -1,6 +1,7 @@
 """All cases of `benchmarks.power`, by suite."""
 
 from benchmarks.cases import Case, Outcome, generator
+from benchmarks.graphical_cases import GRAPHICAL
 from benchmarks.learned_cases import LEARNED, LEARNED_SIZE
 from benchmarks.linear_cases import LINEAR, LINEAR_SIZE
 from benchmarks.power_cases import POWER, SIZE
@@ -13,6 +14,7 @@ CASES: dict[str, dict[str, Case]] = {
     "rivals-size": RIVALS_SIZE,
     "learned": LEARNED,
     "learned-size": LEARNED_SIZE,
+    "graphical": GRAPHICAL,
     "linear": LINEAR,
     "linear-size": LINEAR_SIZE,
 }
