@@ -3,10 +3,11 @@
 Run with ``python -m benchmarks.power [NAME ...]``; a figure counts as reached when the lower 95 %
 bound of the rate does. ``--suite size`` does the same for draws that are right, on the same
 targets; ``--suite rivals`` and ``--suite rivals-size`` put all other discrepancies beside it;
-``--suite learned`` and ``--suite learned-size`` are for KCC-SD with learned conditionals;
-``--suite models`` is for the claims of `sw.compare_models`. Results go to JSON files in
-``benchmarks/results`` case by case; a case that is already there with as many repetitions is not
-run again, unless ``--again`` says so.
+``--suite learned`` and ``--suite learned-size`` are for KCC-SD with learned conditionals,
+``--suite graphical`` for KSD on Markov blankets, ``--suite linear`` and ``--suite linear-size`` for
+approximations that are linear in n, ``--suite models`` for the claims of `sw.compare_models`.
+Results go to JSON files in ``benchmarks/results`` case by case; a case that is already there with
+as many repetitions is not run again, unless ``--again`` says so.
 """
 
 import os
@@ -28,6 +29,9 @@ SUITES = {  # the file of the results, and how many repetitions
     "learned": ("learned", 100),
     "learned-size": ("learned_size", 1000),
     "models": ("models", 300),
+    "graphical": ("graphical", 100),
+    "linear": ("linear", 200),
+    "linear-size": ("linear_size", 300),
 }
 MARKS = {True: "ok", False: "NO", None: ""}
 
@@ -62,9 +66,7 @@ def _figure(found: dict[str, Any]) -> str:
     default="power",
     show_default=True,
 )
-@click.option(
-    "--repetitions", type=int, help="100 by default, 300 for models, 1000 for right draws."
-)
+@click.option("--repetitions", type=int, help="By default as many as the suite has.")
 @click.option("--jobs", default=2, show_default=True, help="Processes.")
 @click.option("--again", is_flag=True, help="Run cases that are already in the file.")
 def main(

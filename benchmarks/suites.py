@@ -1,7 +1,9 @@
 """All cases of `benchmarks.power`, by suite."""
 
 from benchmarks.cases import Case, Outcome, generator
+from benchmarks.graphical_cases import GRAPHICAL
 from benchmarks.learned_cases import LEARNED, LEARNED_SIZE
+from benchmarks.linear_cases import LINEAR, LINEAR_SIZE
 from benchmarks.model_cases import MODELS
 from benchmarks.power_cases import POWER, SIZE
 from benchmarks.rival_cases import RIVALS, RIVALS_SIZE
@@ -14,6 +16,9 @@ CASES: dict[str, dict[str, Case]] = {
     "learned": LEARNED,
     "learned-size": LEARNED_SIZE,
     "models": MODELS,
+    "graphical": GRAPHICAL,
+    "linear": LINEAR,
+    "linear-size": LINEAR_SIZE,
 }
 
 

@@ -14,10 +14,12 @@ PUBLIC_NAMES = [
     "Gaussian",
     "InputError",
     "ParameterFit",
+    "PointSet",
     "Samples",
     "SteinwiseWarning",
     "Target",
     "TargetError",
+    "Thinned",
     "TooFewDraws",
     "__version__",
     "assert_fits",
@@ -34,12 +36,15 @@ PUBLIC_NAMES = [
     "from_torch",
     "fssd",
     "functional",
+    "graphs",
     "kccsd",
     "kernels",
     "ksd",
     "methods",
+    "points",
     "rfsd",
     "sksd",
+    "thin",
 ]
 HEAVY = ("jax", "matplotlib", "scipy", "pandas", "xarray", "arviz", "arviz_stats", "torch")
 

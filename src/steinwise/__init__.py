@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from steinwise import conditionals as conditionals
     from steinwise import functional as functional
+    from steinwise import graphs as graphs
     from steinwise import kernels as kernels
     from steinwise import methods as methods
     from steinwise.adapters.arviz import from_arviz as from_arviz
@@ -33,12 +34,16 @@ if TYPE_CHECKING:
     from steinwise.estimates import ParameterFit as ParameterFit
     from steinwise.fitting import fit_parameters as fit_parameters
     from steinwise.model_comparisons import compare_models as compare_models
+    from steinwise.pointsets import PointSet as PointSet
+    from steinwise.pointsets import Thinned as Thinned
     from steinwise.ranking import Comparison as Comparison
     from steinwise.results import CheckResult as CheckResult
     from steinwise.results import Discrepancy as Discrepancy
     from steinwise.samples import Samples as Samples
+    from steinwise.stein_points import points as points
     from steinwise.target import Gaussian as Gaussian
     from steinwise.target import Target as Target
+    from steinwise.thinning import thin as thin
 
 _HOME = {
     "CheckResult": "results",
@@ -47,10 +52,12 @@ _HOME = {
     "Gaussian": "target",
     "InputError": "errors",
     "ParameterFit": "estimates",
+    "PointSet": "pointsets",
     "Samples": "samples",
     "SteinwiseWarning": "errors",
     "Target": "target",
     "TargetError": "errors",
+    "Thinned": "pointsets",
     "TooFewDraws": "errors",
     "assert_fits": "assertions",
     "check": "checks",
@@ -66,12 +73,15 @@ _HOME = {
     "from_torch": "adapters.torch",
     "fssd": "discrepancies",
     "functional": None,
+    "graphs": None,
     "kccsd": "discrepancies",
     "kernels": None,
     "ksd": "discrepancies",
     "methods": None,
+    "points": "stein_points",
     "rfsd": "discrepancies",
     "sksd": "discrepancies",
+    "thin": "thinning",
 }  # the module a name lives in; None where the name is a module itself
 
 __all__ = [
@@ -81,10 +91,12 @@ __all__ = [
     "Gaussian",
     "InputError",
     "ParameterFit",
+    "PointSet",
     "Samples",
     "SteinwiseWarning",
     "Target",
     "TargetError",
+    "Thinned",
     "TooFewDraws",
     "__version__",
     "assert_fits",
@@ -101,12 +113,15 @@ __all__ = [
     "from_torch",
     "fssd",
     "functional",
+    "graphs",
     "kccsd",
     "kernels",
     "ksd",
     "methods",
+    "points",
     "rfsd",
     "sksd",
+    "thin",
 ]
 
 

@@ -52,8 +52,9 @@ def check(
         `sw.Target.from_score(...)` or `sw.Gaussian(...)`.
     method
         "transported" (the default: the conditional probability transform of every coordinate, see
-        `sw.methods.Transported`), "kccsd" (learned conditionals), "ksd", "ksdagg", "fssd", "rfsd",
-        "sksd", or a method object such as `sw.methods.KCCSD(sw.conditionals.Linear())`.
+        `sw.methods.Transported`), "kccsd" (learned conditionals), "ksd", "nystrom", "graphical",
+        "ksdagg", "fssd", "rfsd", "sksd", or a method object such as
+        `sw.methods.KCCSD(sw.conditionals.Linear())`.
     alpha
         The level of the test.
     n_bootstrap

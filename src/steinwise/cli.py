@@ -23,7 +23,17 @@ if TYPE_CHECKING:
 
 FITS, MISFIT, BAD_INPUT, NO_VERDICT = 0, 1, 2, 3
 HANGING = " " * 6  # before a verdict on a line of its own
-METHODS = ("transported", "kccsd", "ksd", "ksdagg", "fssd", "rfsd", "sksd")
+METHODS = (
+    "transported",
+    "kccsd",
+    "ksd",
+    "nystrom",
+    "graphical",
+    "ksdagg",
+    "fssd",
+    "rfsd",
+    "sksd",
+)
 CONTAINERS = (".nc", ".netcdf", ".h5", ".zarr")
 PACKAGES = ("numpy", "jax", "equinox", "scipy", "arviz-stats")
 EXTRAS = ("matplotlib", "xarray", "pandas", "pyarrow", "numpyro", "pymc", "blackjax", "torch")

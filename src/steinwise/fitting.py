@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 import steinwise
-from steinwise.batches import Batches, cut_evenly, plan_batches
+from steinwise.batches import Batches, BatchPlan, cut_evenly, plan_batches
 from steinwise.comparisons import FEWEST_BATCHES
 from steinwise.conditionals import Linear
 from steinwise.conditionals.abstract import refuse_target
@@ -120,7 +120,9 @@ def fit_parameters(
     covariance, count = None, 0
     if found.identified and found.solved:
         contributions = equations.rows(found.theta)
-        batches = batches or _batches(tested, contributions, most=1000)
+        if batches is None:
+            along = _batch_plan(tested, contributions, most=1000)
+            batches = None if along is None else along.batches
         if batches is None:
             notes.append("the draws are too few, or too dependent, for standard errors.")
         else:
@@ -223,9 +225,9 @@ def _pairs(
     whole = cut_evenly(samples, samples.n_draws)
     scores = PairEquations(model, plan, kernel, x, whole, work.memory).scores(start)
     require_finite(scores, x, 0, np.arange(samples.dim), axis=1)
-    cut = _batches(samples, monitored(x, scores), most=250)
+    cut = _batch_plan(samples, monitored(x, scores), most=250)
     few = cut_evenly(samples, -(-FEWEST_BATCHES // samples.n_chains))
-    batches = few if cut is None else cut
+    batches = few if cut is None else cut.batches
     equations = PairEquations(model, plan, kernel, x, batches, work.memory)
     return equations, None if cut is None else batches, [] if cut is None else list(cut.notes)
 
@@ -364,14 +366,14 @@ def _saddle(slope: Matrix) -> list[str]:
     ]
 
 
-def _batches(samples: Samples, columns: np.ndarray, most: int) -> Batches | None:
+def _batch_plan(samples: Samples, columns: np.ndarray, most: int) -> BatchPlan | None:
     """Batches long enough for what is averaged; None where too few are left."""
 
     def averaged(start: int, x: np.ndarray) -> np.ndarray:
         return columns[start : start + len(x)]
 
     try:
-        return plan_batches(samples, averaged, most=most, least=FEWEST_BATCHES).batches
+        return plan_batches(samples, averaged, most=most, least=FEWEST_BATCHES)
     except TooFewDraws:
         return None
 

@@ -102,12 +102,10 @@ def _contribution(
     weights: Float[Array, " m"],
     variant: str,
 ) -> Float[Array, ""]:
-    stein = jax.vmap(kernel.stein, in_axes=(None, 0, None, 0))
-    inner = jnp.dot(weights, stein(x, atoms, score, atom_scores))
+    inner = kernel.stein_mean(x, score, atoms, atom_scores, weights)
     if variant == "norm":
         return inner
-    gram = kernel.stein_gram(atoms, atoms, atom_scores, atom_scores)
-    squared_norm = weights @ gram @ weights
+    squared_norm = kernel.stein_norm(atoms, atom_scores, weights)
     positive = squared_norm > 0  # zero where the stand-in is p itself: then inner is 0 too
     return jnp.where(positive, inner / jnp.sqrt(jnp.where(positive, squared_norm, 1.0)), 0.0)
 
@@ -194,6 +192,27 @@ def slice_stein_gram(
     one = functools.partial(
         slice_stein, in_precision_of(x, kernel), alignment=jnp.asarray(alignment, x.dtype)
     )
+    return over_pairs(one)(x, y, score_x, score_y)
+
+
+def coordinate_stein_gram(
+    kernel: AbstractKernel,
+    x: Float[Array, "a m"],
+    y: Float[Array, "b m"],
+    score_x: Float[Array, " a"],
+    score_y: Float[Array, " b"],
+) -> Float[Array, "a b"]:
+    """The part of the Stein kernel that belongs to the first coordinate, for all pairs of rows.
+
+    The scores are those of that coordinate; the kernel sees all of them.
+    """
+    kernel = in_precision_of(x, kernel)
+
+    def one(x: Array, y: Array, score_x: Array, score_y: Array) -> Array:
+        k = kernel.parts(x, y)
+        first = score_x * k.dy[0] + score_y * k.dx[0]
+        return score_x * score_y * k.value + first + k.dxdy[0]
+
     return over_pairs(one)(x, y, score_x, score_y)
 
 

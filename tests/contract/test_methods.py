@@ -17,7 +17,9 @@ from steinwise.methods import (
     KSD,
     RFSD,
     AbstractMethod,
+    GraphicalKSD,
     KSDAgg,
+    NystromKSD,
     SlicedKSD,
     Transported,
 )
@@ -43,15 +45,20 @@ METHODS: dict[str, AbstractMethod | Callable[[int], AbstractMethod]] = {
     "kccsd, linear": KCCSD(Linear()),
     "kccsd, linear, 3 splits": KCCSD(Linear(), splits=3),
     "kccsd, mixture density": KCCSD(MixtureDensity(epochs=50)),
+    "kccsd, waves": KCCSD(Linear(), sw.kernels.RandomFourier(waves=10), variant="unit-ball"),
     "ksd": KSD(),
     "ksd, imq": KSD(sw.kernels.IMQ()),
     "ksd, a sign per draw": KSD(bootstrap="draws"),
     "ksd, multinomial": KSD(bootstrap="multinomial"),
     "ksd, linear": KSD(linear=True),
     "ksdagg": KSDAgg(),
+    "nystrom": NystromKSD(),
+    "nystrom, imq": NystromKSD(sw.kernels.IMQ(), landmarks=20),
     "fssd": FSSD(),
     "fssd, signs": FSSD(null="signs"),
     "fssd, fixed": lambda d: FSSD(locations=np.ones((2, d)), optimise=False, null="signs"),
+    "graphical": GraphicalKSD(),
+    "graphical, given": lambda d: GraphicalKSD(np.ones((d, d)), sw.kernels.IMQ()),
     "rfsd, imq": RFSD("imq"),
     "rfsd, sech": RFSD("sech"),
     "sksd, axes": SlicedKSD(),
@@ -66,7 +73,13 @@ def method(name: str, d: int) -> AbstractMethod:
 
 
 ORDERED = {"transported", "kccsd", "ksd, linear", "fssd", "fssd, signs"}  # by their very nature
-ORDERED |= {"sksd, learned", "sksd, active", *(name for name in METHODS if "kccsd" in name)}
+ORDERED |= {
+    "nystrom",
+    "nystrom, imq",
+    "sksd, learned",
+    "sksd, active",
+    *(name for name in METHODS if "kccsd" in name),
+}
 
 
 def check(name: str, x: np.ndarray, **options) -> sw.CheckResult:

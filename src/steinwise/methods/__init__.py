@@ -4,13 +4,26 @@ from steinwise.methods.abstract import AbstractMethod
 from steinwise.methods.aggregated import KSDAgg
 from steinwise.methods.complete_conditional import KCCSD
 from steinwise.methods.finite_set import FSSD
+from steinwise.methods.graphical import GraphicalKSD
 from steinwise.methods.kernelized import KSD
+from steinwise.methods.nystrom import NystromKSD
 from steinwise.methods.random_feature import RFSD
 from steinwise.methods.sliced import SlicedKSD
 from steinwise.methods.transported import Transported
 
 BY_NAME: dict[str, type[AbstractMethod]] = {
-    method.name: method for method in (FSSD, KCCSD, KSD, KSDAgg, RFSD, SlicedKSD, Transported)
+    method.name: method
+    for method in (
+        FSSD,
+        GraphicalKSD,
+        KCCSD,
+        KSD,
+        KSDAgg,
+        NystromKSD,
+        RFSD,
+        SlicedKSD,
+        Transported,
+    )
 }
 
 __all__ = [
@@ -20,7 +33,9 @@ __all__ = [
     "KSD",
     "RFSD",
     "AbstractMethod",
+    "GraphicalKSD",
     "KSDAgg",
+    "NystromKSD",
     "SlicedKSD",
     "Transported",
 ]

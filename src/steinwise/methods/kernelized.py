@@ -143,9 +143,14 @@ class KSD(AbstractMethod):
         return calibrate(statistic.batch_sums(batches), n_bootstrap, seed, signs)
 
 
-def monitored(x: Float[np.ndarray, "n d"], scores: Float[np.ndarray, "n d"]) -> np.ndarray:
+def monitored(
+    x: Float[np.ndarray, "n d"],
+    scores: Float[np.ndarray, "n d"],
+    centre: Float[np.ndarray, " d"] | None = None,
+) -> np.ndarray:
     """What decides the batch length: a degenerate pair statistic averages functions of these."""
-    return np.concatenate([x, scores, (x - x.mean(axis=0)) ** 2], axis=1)
+    middle = x.mean(axis=0) if centre is None else centre
+    return np.concatenate([x, scores, (x - middle) ** 2], axis=1)
 
 
 def stein_tile(kernel: AbstractKernel, rows: tuple, others: tuple) -> Array:

@@ -31,6 +31,15 @@ class AbstractTarget(abc.ABC):
     def score(self, x: Rows, *, memory: int = DEFAULT_MEMORY) -> Rows:
         """b(x_i), one row per draw."""
 
+    def log_values(
+        self,
+        x: Rows,  # noqa: ARG002
+        *,
+        memory: int = DEFAULT_MEMORY,  # noqa: ARG002
+    ) -> Float[np.ndarray, " n"] | None:
+        """log p(x_i), up to one constant for all draws; None where only scores are to be had."""
+        return None
+
     @abc.abstractmethod
     def line_scores(
         self,

@@ -106,6 +106,9 @@ class Target(AbstractTarget):
         require_finite(found, x, 0, np.arange(x.shape[1]), axis=1)
         return found
 
+    def log_values(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray:
+        return self._at_points("value", x.shape[1], memory, len(x), lambda i: (x[i],))
+
     def line_scores(
         self,
         x: np.ndarray,
@@ -214,6 +217,8 @@ class Target(AbstractTarget):
     def _build(self, kind: str, plan: Plan) -> Callable[..., Array]:
         """The function of one point."""
         p = self.log_density
+        if kind == "value":
+            return p
         if kind == "score":
             return gradient(p, plan.score)
         if kind == "block":

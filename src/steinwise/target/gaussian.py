@@ -64,6 +64,9 @@ class Gaussian(AbstractTarget):
     def score(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray:  # noqa: ARG002
         return (self.mean - x) @ self.precision
 
+    def log_values(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray:  # noqa: ARG002
+        return np.einsum("nd,nd->n", self.score(x), x - self.mean) / 2
+
     def line_scores(
         self,
         x: np.ndarray,

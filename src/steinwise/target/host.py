@@ -43,6 +43,15 @@ class HostTarget(AbstractTarget):
             require_finite(out[part], x[part], part.start, np.arange(x.shape[1]), axis=1)
         return out
 
+    def log_values(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray | None:
+        if self.log_density is None:
+            return None
+        out = np.empty(len(x))
+        for part in chunks(len(x), _rows_within(memory, x.shape[1])):
+            some = x[part].copy()
+            out[part] = self._call(self.log_density, (some,), (len(some),), "log density")
+        return out
+
     def line_scores(
         self,
         x: np.ndarray,

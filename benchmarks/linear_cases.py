@@ -1,0 +1,75 @@
+"""What `benchmarks.power --suite linear` measures: approximations beside what they approximate."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+import steinwise as sw
+from benchmarks import alternatives, examples, simulate
+from benchmarks.cases import Case, Outcome, Rule
+from benchmarks.power_cases import judge
+from steinwise.kernels import IMQ, RBF, RandomFourier
+from steinwise.methods import KCCSD, KSD, AbstractMethod, NystromKSD
+
+N = 400
+METHODS: dict[str, AbstractMethod] = {
+    "KSD, RBF": KSD(),
+    "Nystrom KSD, RBF": NystromKSD(),
+    "KSD, IMQ": KSD(IMQ("median")),
+    "Nystrom KSD, IMQ": NystromKSD(IMQ("median")),
+    "KCC-SD": KCCSD(sw.conditionals.Linear(), RBF(1.0)),
+    "KCC-SD, 10 waves": KCCSD(sw.conditionals.Linear(), RandomFourier(waves=10)),
+    "KCC-SD, unit ball": KCCSD(sw.conditionals.Linear(), RBF(1.0), variant="unit-ball"),
+    "KCC-SD, unit ball, 10 waves": KCCSD(
+        sw.conditionals.Linear(), RandomFourier(waves=10), variant="unit-ball"
+    ),
+}
+
+
+def case(
+    target: sw.Gaussian,
+    draw: Callable[[np.random.Generator], np.ndarray],
+    rule: Literal["shown", "level"],
+) -> Case:
+    def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
+        draws = draw(rng)
+        return {
+            name: {"hit": float(judge(draws, target, method, seed).rejected)}
+            for name, method in METHODS.items()
+        }
+
+    return Case(run, {name: Rule(rule) for name in METHODS})
+
+
+def shifted(rng: np.random.Generator, d: int) -> np.ndarray:
+    """N(0, I) with its first coordinate moved by 0.25."""
+    x = rng.normal(size=(N, d))
+    x[:, 0] += 0.25
+    return x
+
+
+LINEAR: dict[str, Case] = {
+    "laplace-5": case(examples.standard(5), lambda rng: alternatives.laplace(rng, N, 5), "shown"),
+    "right-marginals-5": case(
+        examples.standard(5),
+        lambda rng: simulate.independent(rng, alternatives.equal(5, 1.0, 0.15), N),
+        "shown",
+    ),
+    "shifted-5": case(examples.standard(5), lambda rng: shifted(rng, 5), "shown"),
+}
+"""Draws that are wrong, n = 400, d = 5."""
+
+LINEAR_SIZE: dict[str, Case] = {
+    "correlated-5": case(
+        examples.correlated(5),
+        lambda rng: simulate.independent(rng, examples.correlated(5).covariance, N),
+        "level",
+    ),
+    "ar-0.5": case(
+        examples.standard(3),
+        lambda rng: simulate.autoregressive(rng, np.full(3, 0.5), 4, 250),
+        "level",
+    ),
+}
+"""Draws that are right: n = 400, d = 5, and four chains of 250 draws, d = 3."""

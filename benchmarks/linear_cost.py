@@ -1,0 +1,98 @@
+"""What approximations cost beside what they approximate, and how their cost grows.
+
+Run with ``python -m benchmarks.linear_cost``. CPU seconds of one thread, the best of two calls
+after a first one, all in one process. Results go to ``benchmarks/results/linear_cost.json``.
+"""
+
+import json
+import math
+import os
+
+import click
+
+from benchmarks.learned_cost import best
+from benchmarks.size import ONE_THREAD, RESULTS
+
+DIM = 30
+SMALL, LARGE = 2500, 40_000  # draws of the Nystrom KSD
+EXACT = 10_000  # the most that KSD is asked to take
+FEW, ATOMS, WAVES = 100, 200, 10  # draws, atoms and waves of KCC-SD
+
+
+def ksd_seconds() -> dict[str, float]:
+    import numpy as np
+
+    import steinwise as sw
+
+    target, found = sw.Gaussian(np.zeros(DIM), np.eye(DIM)), {}
+    for n in (SMALL, EXACT, LARGE):
+        x = np.random.default_rng(0).normal(size=(n, DIM))
+        for method in ("nystrom", "ksd"):
+            if n > EXACT and method == "ksd":
+                continue
+            options = {"method": method, "independent": True, "progress": False}
+            found[f"{method}, n = {n}"] = best(lambda x=x, o=options: sw.check(x, target, **o), 2)
+    return found
+
+
+def kccsd_seconds() -> dict[str, float]:
+    """Contributions alone: what is learnt costs the same with any kernel."""
+    import numpy as np
+
+    import steinwise as sw
+    from steinwise.work import Work
+
+    target, work = sw.Gaussian(np.zeros(DIM), np.eye(DIM)), Work(progress=False)
+    samples = sw.Samples.of(np.random.default_rng(0).normal(size=(FEW, DIM)), independent=True)
+
+    def own_law(key: np.ndarray, x: np.ndarray, n_atoms: int) -> np.ndarray:
+        return np.random.default_rng(key).normal(size=(*x.shape, n_atoms))
+
+    kernels = {"RBF": sw.kernels.RBF(1.0), "waves": sw.kernels.RandomFourier(waves=WAVES)}
+    found = {}
+    for name, kernel in kernels.items():
+        for variant in ("norm", "unit-ball"):
+            own = sw.conditionals.Sampler(own_law, n_atoms=ATOMS)
+            method = sw.methods.KCCSD(own, kernel, variant=variant)
+            found[f"{variant}, {name}"] = best(
+                lambda m=method: m.contributions(samples, target, work), 2
+            )
+    return found
+
+
+@click.command()
+def main() -> None:
+    """Measure CPU seconds."""
+    os.environ.update(ONE_THREAD)  # before JAX starts
+    ksd, kccsd = ksd_seconds(), kccsd_seconds()
+    ratio = ksd[f"nystrom, n = {LARGE}"] / ksd[f"nystrom, n = {SMALL}"]
+    figures = {
+        f"Nystrom KSD, n = {SMALL}: ratio to KSD": (
+            ksd[f"nystrom, n = {SMALL}"] / ksd[f"ksd, n = {SMALL}"]
+        ),
+        f"Nystrom KSD, n = {EXACT}: ratio to KSD": (
+            ksd[f"nystrom, n = {EXACT}"] / ksd[f"ksd, n = {EXACT}"]
+        ),
+        f"Nystrom KSD: growth exponent, n = {SMALL} to {LARGE}": (
+            math.log(ratio) / math.log(LARGE / SMALL)
+        ),
+        f"KCC-SD, {ATOMS} atoms, {WAVES} waves: ratio to RBF": (
+            kccsd["norm, waves"] / kccsd["norm, RBF"]
+        ),
+        f"KCC-SD, unit ball, {ATOMS} atoms, {WAVES} waves: ratio to RBF": (
+            kccsd["unit-ball, waves"] / kccsd["unit-ball, RBF"]
+        ),
+    }
+    found = {
+        "cpu_seconds": {what: round(value, 3) for what, value in (ksd | kccsd).items()},
+        "figures": {what: round(value, 3) for what, value in figures.items()},
+    }
+    path = RESULTS.parent / "linear_cost.json"
+    path.write_text(json.dumps(found, indent=1) + "\n")
+    for rows in found.values():
+        for what, value in rows.items():
+            click.echo(f"{what:<60} {value:>8.3f}")
+
+
+if __name__ == "__main__":
+    main()
