@@ -36,6 +36,7 @@ PUBLIC_NAMES = [
     "ksd",
     "methods",
     "rfsd",
+    "samplers",
     "sksd",
 ]
 HEAVY = ("jax", "matplotlib", "scipy", "pandas", "xarray", "arviz", "arviz_stats", "torch")

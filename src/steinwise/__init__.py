@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from steinwise import functional as functional
     from steinwise import kernels as kernels
     from steinwise import methods as methods
+    from steinwise import samplers as samplers
     from steinwise.adapters.arviz import from_arviz as from_arviz
     from steinwise.adapters.blackjax import from_blackjax as from_blackjax
     from steinwise.adapters.numpyro import from_numpyro as from_numpyro
@@ -65,6 +66,7 @@ _HOME = {
     "ksd": "discrepancies",
     "methods": None,
     "rfsd": "discrepancies",
+    "samplers": None,
     "sksd": "discrepancies",
 }  # the module a name lives in; None where the name is a module itself
 
@@ -97,6 +99,7 @@ __all__ = [
     "ksd",
     "methods",
     "rfsd",
+    "samplers",
     "sksd",
 ]
 
