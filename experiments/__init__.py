@@ -1,0 +1,15 @@
+"""The paper's experiments, one panel of its figures a file; run with ``python -m experiments``."""
+
+PANELS = (
+    "laplace_dimensions",
+    "laplace_draws",
+    "laplace_time",
+    "right_draws",
+    "right_marginals",
+    "laplace_noise",
+    "laplace_noise_imq",
+    "laplace_dimensions_imq",
+    "laplace_draws_imq",
+    "laplace_time_imq",
+)
+"""Modules of this package, in the order of the page; each has a `PANEL`."""
