@@ -80,7 +80,7 @@ class AbstractSampler(eqx.Module):
         calls += [n_draws % DRAWS_PER_CALL] * (n_draws % DRAWS_PER_CALL > 0)
         pieces, done = [], warmup
         with jax.enable_x64(True):
-            keys = jax.random.wrap_key_data(np.array(words, np.uint32), impl="threefry2x32")
+            keys = jax.random.wrap_key_data(jnp.array(words, jnp.uint32), impl="threefry2x32")
             state = _advance(self, keys, jnp.asarray(warmup), state)
             for count in Work(progress=progress).bar(calls, len(calls), "sampling"):
                 steps = jnp.asarray((done, thin))  # traced: numbers would compile every call anew
