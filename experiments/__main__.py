@@ -1,0 +1,66 @@
+"""Run the paper's experiments: ``python -m experiments [NAME ...]``."""
+
+import contextlib
+import os
+from pathlib import Path
+
+import click
+
+from experiments import PANELS
+from experiments.engine import runner
+
+FOLDER = Path(__file__).parent
+QUICK_FOLDER = Path("out") / "experiments-quick"
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option(
+    "--repetitions", type=click.IntRange(1), help="Of every cell; 300 or as a panel says."
+)
+@click.option("--quick", is_flag=True, help="Few small settings, in minutes, into out/.")
+@click.option("--jobs", type=click.IntRange(1), help="Processes; as many as there are cores.")
+@click.option("--dask", metavar="ADDRESS", help="Run on this Dask scheduler's workers.")
+@click.option("--page", is_flag=True, help="Run nothing: figures and page from the records.")
+@click.option(
+    "--into",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder of records, results and figures; experiments by default.",
+)
+def main(
+    names: tuple[str, ...],
+    repetitions: int | None,
+    quick: bool,
+    jobs: int | None,
+    dask: str | None,
+    page: bool,
+    into: Path | None,
+) -> None:
+    """Run panels of the paper; all by default.
+
+    A run that was stopped, however it ended, goes on where it was. Panels:
+    laplace_dimensions, laplace_draws, laplace_time, right_draws, right_marginals, laplace_noise;
+    those with laplace also as NAME_imq.
+    """
+    unknown = sorted(set(names) - set(PANELS))
+    if unknown:
+        raise click.BadParameter(f"no panel {', '.join(unknown)}; there are {', '.join(PANELS)}")
+    os.environ.update(runner.ONE_THREAD)  # before JAX starts, here and in the processes
+    from experiments.engine.page import publish_all
+
+    panels = [runner.load(f"experiments.{name}") for name in names or PANELS]
+    folder = into or (QUICK_FOLDER if quick else FOLDER)
+    if not page:
+        with contextlib.ExitStack() as stack:
+            if dask:
+                executor, workers = stack.enter_context(runner.cluster(dask))
+            else:
+                workers = jobs or len(os.sched_getaffinity(0))
+                executor = stack.enter_context(runner.processes(workers))
+            runner.run(panels, folder, executor, workers, repetitions=repetitions, quick=quick)
+    for path in publish_all(panels, folder, quick):
+        click.echo(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""One look for all figures: a method has the same colour and marker everywhere."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from steinwise.plots import REFERENCE, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+REFERENCE_LINE = {"color": REFERENCE, "linewidth": 1.0, "linestyle": (0, (4, 3)), "zorder": 1}
+
+
+class Style(NamedTuple):
+    """How a method is drawn; markers tell methods apart without colour."""
+
+    color: str
+    marker: str
+    label: str
+
+
+STYLES = {  # the colours of Okabe and Ito, safe for the colour-blind, with grey for their yellow
+    "approximate KCC-SD": Style("#D55E00", "o", "approximate KCC-SD"),
+    "exact KCC-SD": Style("#E69F00", "X", "exact KCC-SD"),
+    "default check": Style("#0072B2", "s", "steinwise, default check"),
+    "KSD": Style("#009E73", "^", "KSD"),
+    "RPhiSD": Style("#CC79A7", "v", "R$\\Phi$SD"),
+    "FSSD-opt": Style("#56B4E9", "D", "FSSD-opt"),
+    "sliced KSD, axes": Style("#000000", "P", "sliced KSD on the axes"),
+    "KSDAgg": Style("#777777", "*", "KSDAgg"),
+}
+
+
+def base_name(method: str) -> str:
+    """A method without its kernel.
+
+    >>> base_name("KSD (IMQ)"), base_name("KSDAgg")
+    ('KSD', 'KSDAgg')
+    """
+    return method.partition(" (")[0]
+
+
+def style(method: str) -> Style:
+    """The style of a method, whatever its kernel."""
+    name = base_name(method)
+    if name not in STYLES:
+        raise KeyError(f"{name!r} has no style: add it to experiments/engine/figures.py.")
+    return STYLES[name]
+
+
+def lines(method: str) -> dict[str, Any]:
+    """Keywords for `Axes.plot` and `Axes.errorbar`."""
+    color, marker, _ = style(method)
+    return {"color": color, "marker": marker, "markersize": 5, "linewidth": 1.4}
+
+
+def new_axes(title: str, x: str, y: str) -> tuple["Figure", "Axes"]:
+    """A figure for a printed page; the legend goes to the right of it."""
+    figure, (ax,) = new_figure(1, width=7.2, height=4.0)
+    ax.set_title(title, fontsize=11)
+    ax.set_xlabel(x, fontsize=11)
+    ax.set_ylabel(y, fontsize=11)
+    ax.tick_params(labelsize=10)
+    ax.grid(alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+    return figure, ax
+
+
+def legend(figure: "Figure", note: str) -> None:
+    """Beside the axes, with what the figure rests on below it."""
+    figure.legend(loc="outside right upper", fontsize=9, frameon=False)
+    figure.text(0.995, 0.02, note, ha="right", va="bottom", fontsize=8, color=REFERENCE)
+
+
+def log_ticks(ax: "Axes", values: Sequence[int]) -> None:
+    """A logarithmic x axis with ticks at the measured values alone."""
+    ax.set_xscale("log")
+    ax.set_xticks(list(values), [str(value) for value in values])
+    ax.minorticks_off()
+
+
+def beside(value: float, place: int, count: int) -> float:
+    """The value, moved on a logarithmic axis so that equal curves do not hide each other."""
+    return value * 1.02 ** (place - (count - 1) / 2)
+
+
+def save(figure: "Figure", path: Path) -> None:
+    """As PNG, the same bytes for the same figure."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150, metadata={"Software": None})

@@ -1,0 +1,14 @@
+"""Panel 2 (figure 1, middle): Laplace draws against N(0, I), d = 30, power while n grows; RBF."""
+
+from experiments.goodness_of_fit import DRAWS, PowerPanel, laplace
+
+PANEL = PowerPanel(
+    __name__,
+    "laplace",
+    problem=laplace,
+    kernel="RBF",
+    title="Laplace draws, normal target, d = 30, RBF kernel",
+    varied="n",
+    values=DRAWS,
+    fixed=30,
+)

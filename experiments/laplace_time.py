@@ -1,0 +1,14 @@
+"""Panel 3 (figure 1, right): what the tests of panel 2 cost, training included."""
+
+from experiments.goodness_of_fit import DRAWS, TimePanel, laplace
+
+PANEL = TimePanel(
+    __name__,
+    "laplace_time",
+    problem=laplace,
+    kernel="RBF",
+    title="Cost, Laplace draws, normal target, d = 30, RBF kernel",
+    varied="n",
+    values=DRAWS,
+    fixed=30,
+)
