@@ -67,7 +67,7 @@ class GibbsFactorisation(Panel):
             setting = {"data": "simulated", "iterations": 100}
             return {cell(method, start="small", **setting): 2 for method in ("Gibbs", "frozen")}
         setting = {"data": "MovieLens 100K", "iterations": 26_000}
-        return {cell("Gibbs", start=start, **setting): 3 for start in STARTS} | {
+        return {cell("Gibbs", start=start, **setting): 2 for start in STARTS} | {
             cell("frozen", start="small", **setting): 1
         }
 

@@ -1,0 +1,240 @@
+"""Figure 3, left: which step size of SGLD do KCC-SD and the effective sample size choose?
+
+The posterior is that of `models.network` on the yacht data. The paper gives no prior, precision,
+bins or atoms; here the weights are standard normal, the precision is 10 or 100, and chains start at
+draws of the prior. KCC-SD is computed on a random subset of the weights and scaled up; its stand-in
+is the marginal histogram of a weight over draws that are not tested: the first fifth of the same
+chain as in the paper, or the other chains. A reference by Hamiltonian Monte Carlo says which step
+size gives the better predictions.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from arviz_stats.base.array import array_stats
+
+from experiments.data import yacht
+from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell
+from experiments.models.network import Network, standardised, typical_spread
+from steinwise import functional
+from steinwise.chains import evenly
+from steinwise.conditionals import Histogram, TrainingData
+from steinwise.kernels import RBF
+from steinwise.samplers import SGLD
+from steinwise.work import Work
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+STEPS = {  # half decades around the edge of stability, which goes like 1 / precision
+    10: (1e-8, 1e-7, 1e-6, 1e-5, 3.2e-5, 1e-4, 3.2e-4, 1e-3, 1e-2),
+    100: (1e-7, 1e-6, 3.2e-6, 1e-5, 3.2e-5, 1e-4, 1e-3),
+}
+BATCH = 256
+CHAINS = 4
+WEIGHTS = 60  # of 701, at random, the same for all step sizes
+TESTED = 50  # draws of a chain
+TRAIN = 0.2  # of a chain, the first part of it
+BINS = (20, 10)
+SHOWN_DATA = 77  # inputs at which predictions are compared: every fourth
+VARIANTS = {  # name: (bandwidth in conditional spreads, stand-in from the other chains, bins)
+    "sigma = 1": (False, False, BINS[0]),
+    "sigma = 1, 10 bins": (False, False, BINS[1]),
+    "conditional spread": (True, False, BINS[0]),
+    "conditional spread, other chains": (True, True, BINS[0]),
+}
+
+
+def network(task: Task) -> Network:
+    """On the yacht data, or on a small set of made-up data for a run in seconds."""
+    if task["data"] == "yacht":
+        inputs, responses = yacht()
+        return Network(standardised(inputs), standardised(responses), task["precision"])
+    rng = np.random.default_rng(0)
+    inputs = rng.normal(size=(308, 2))
+    responses = np.sin(inputs[:, 0]) + 0.1 * rng.normal(size=308)
+    return Network(inputs, standardised(responses), task["precision"], hidden=(4, 3))
+
+
+@dataclass(frozen=True)
+class SgldNetwork(Panel):
+    def cells(self, quick: bool) -> Mapping[Cell, int]:
+        if quick:
+            common = {"data": "simulated", "precision": 10}
+            chosen = [
+                cell("SGLD", step=step, burn_in=500, draws=500, **common) for step in (1e-6, 1e-3)
+            ]
+            return dict.fromkeys([cell("HMC", burn_in=100, draws=100, **common), *chosen], 1)
+        chosen = []
+        for precision, steps in STEPS.items():
+            common = {"data": "yacht", "precision": precision}
+            chosen += [cell("HMC", burn_in=500, draws=1000, **common)]
+            chosen += [
+                cell("SGLD", step=step, burn_in=50_000, draws=10_000, **common) for step in steps
+            ]
+        return dict.fromkeys(chosen, 1)
+
+    def run(self, task: Task) -> Outcome:
+        """All chains of a step size together: one is the stand-in of the other."""
+        model = network(task)
+        start = task.draws_generator().normal(size=(CHAINS, model.dim))
+        if task.cell.method == "HMC":
+            draws, acceptance = hamiltonian(model, start, task)
+            return predictions(model, draws) | {"acceptance": _rounded(acceptance)}
+        draws = SGLD(model.minibatch(BATCH), task["step"]).sample(
+            start, task["draws"], warmup=task["burn_in"], seed=task.seed(), progress=False
+        )
+        if not (np.isfinite(draws).all() and np.abs(draws).max() < 1e6):
+            return {"diverged": 1}
+        chosen = np.sort(np.random.default_rng(0).permutation(model.dim)[:WEIGHTS])
+        effective = [
+            array_stats.ess(chain[None, :, chosen], chain_axis=0, draw_axis=1, method="identity")
+            for chain in draws
+        ]
+        return predictions(model, draws) | {
+            "diverged": 0,
+            "inverse_ess": [_rounded(1 / np.mean(each)) for each in effective],
+            "kccsd": discrepancies(model, draws, chosen, task.seed()),
+        }
+
+    def summarise(self, found: Found) -> dict[str, Any]:
+        rows = []
+        for one, outcomes in found.items():
+            reference = found.get(cell("HMC", **_reference(one, found)))
+            for outcome in outcomes:
+                row = {"method": one.method, **dict(one.setting)}
+                if outcome.get("diverged"):
+                    rows.append(row | {"diverged": 1})
+                    continue
+                row |= {name: outcome[name] for name in ("rhat", "log_posterior")}
+                if one.method == "SGLD":
+                    row |= {name: outcome[name] for name in ("inverse_ess", "kccsd")}
+                    if reference:
+                        row |= _errors(outcome, reference[0])
+                else:
+                    row["acceptance"] = outcome["acceptance"]
+                rows.append(row)
+        return {"rows": rows}
+
+    def figure(self, summary: dict[str, Any], seconds: Seconds) -> "Figure":
+        raise NotImplementedError
+
+    def measured(self, summary: dict[str, Any], seconds: Seconds) -> str:
+        raise NotImplementedError
+
+
+def hamiltonian(model: Network, start: np.ndarray, task: Task) -> tuple[np.ndarray, float]:
+    """Draws of BlackJAX's HMC, 100 leapfrog steps a draw, and the share that was accepted."""
+    import blackjax
+
+    def chain(key: jax.Array, start: jax.Array) -> tuple[jax.Array, jax.Array]:
+        key_adapt, key_draw = jax.random.split(key)
+        adapt = blackjax.window_adaptation(
+            blackjax.hmc, model.log_density, num_integration_steps=100
+        )
+        (state, settings), _ = adapt.run(key_adapt, start, task["burn_in"])
+        step = blackjax.hmc(model.log_density, **settings).step
+
+        def one(state: Any, key: jax.Array) -> tuple[Any, tuple]:
+            state, info = step(key, state)
+            return state, (state.position, info.acceptance_rate)
+
+        keys = jax.random.split(key_draw, task["draws"])
+        return jax.lax.scan(one, state, keys)[1]
+
+    with jax.enable_x64(True):
+        keys = jax.random.split(jax.random.key(task.seed() % 2**31), len(start))
+        draws, accepted = jax.jit(lambda keys, start: jax.lax.map(lambda a: chain(*a), (keys, start)))(
+            keys, jnp.asarray(start)
+        )
+    return np.asarray(draws), float(np.asarray(accepted).mean())
+
+
+def predictions(model: Network, draws: np.ndarray) -> Outcome:
+    """Mean and standard deviation of f(x) in every chain, and how far the chains agree."""
+    rows = evenly(len(model.inputs), SHOWN_DATA)
+    some = draws[:, evenly(draws.shape[1], 200)]
+    with jax.enable_x64(True):
+        f = jax.vmap(jax.vmap(lambda w: model.predict(w, jnp.asarray(model.inputs[rows]))))
+        heights = jax.vmap(jax.vmap(model.log_density))
+        values, height = np.asarray(f(some)), np.asarray(heights(some))
+    return {
+        "mean": [[_rounded(v, 4) for v in chain] for chain in values.mean(axis=1)],
+        "sd": [[_rounded(v, 4) for v in chain] for chain in values.std(axis=1)],
+        "rhat": _rounded(
+            np.median(array_stats.rhat(values, chain_axis=0, draw_axis=1, method="rank"))
+        ),
+        "log_posterior": [_rounded(v) for v in height.mean(axis=1)],
+    }
+
+
+def discrepancies(
+    model: Network, draws: np.ndarray, chosen: np.ndarray, seed: int
+) -> dict[str, list[float]]:
+    """Approximate KCC-SD of every chain, in the variants, scaled up to all weights."""
+    target, spread = model.target(), typical_spread(model)[chosen]
+    first = round(TRAIN * draws.shape[1])
+    trained, tested = draws[:, :first], draws[:, first:]
+    tested = tested[:, evenly(tested.shape[1], TESTED)]
+    found: dict[str, list[float]] = {}
+    for name, (scaled, others, bins) in VARIANTS.items():
+        unit = spread if scaled else np.ones(len(chosen))
+        found[name] = []
+        for c, x in enumerate(tested):
+            source = np.delete(draws, c, axis=0) if others else trained[[c]]
+            points, weights = _histogram(source, chosen, bins, target, seed, x)
+            scores = target.score(x)[:, chosen], target.line_scores(x, chosen, points)
+            with jax.enable_x64(True):
+                each = np.asarray(
+                    functional.kccsd_contributions(
+                        RBF(unit), x[:, chosen], scores[0], points, scores[1], weights
+                    )
+                )
+            # in units of the bandwidth: what sigma = 1 gives for weights that are divided by it
+            value = float(np.sum(np.mean(each, axis=0) * unit**2)) * model.dim / len(chosen)
+            found[name].append(_rounded(value))
+    return found
+
+
+def _histogram(
+    source: np.ndarray, chosen: np.ndarray, bins: int, target: Any, seed: int, x: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Atoms and weights of the marginal histograms of the chosen weights."""
+    rows = source[:, evenly(source.shape[1], 500), :][..., chosen].reshape(-1, len(chosen))
+    labels = tuple(str(j) for j in chosen)
+    blocks = tuple(np.array([j]) for j in range(len(chosen)))
+    data = TrainingData(rows[::2], rows[1::2], blocks, labels, target, Work(seed, progress=False))
+    atoms = Histogram(bins, hidden=1, epochs=0).fit(data).atoms(x[:, chosen], seed, 0)
+    return np.array(atoms.points), atoms.weights
+
+
+def _reference(one: Cell, found: Found) -> dict[str, Any]:
+    """The setting of the reference for the same posterior."""
+    for other in found:
+        if other.method == "HMC" and other["precision"] == one["precision"]:
+            return dict(other.setting)
+    return {}
+
+
+def _errors(outcome: Outcome, reference: Outcome) -> Outcome:
+    """Of every chain's predictions: RMS error of the mean in reference sds, and of log sd."""
+    means, sds = np.array(reference["mean"]), np.array(reference["sd"])
+    mean = means.mean(axis=0)
+    sd = np.sqrt((sds**2).mean(axis=0) + means.var(axis=0))
+    away = (np.array(outcome["mean"]) - mean) / sd
+    ratio = np.log(np.maximum(np.array(outcome["sd"]), 1e-6) / sd)
+    return {
+        "mean_error": [_rounded(v) for v in np.sqrt((away**2).mean(axis=1))],
+        "spread_error": [_rounded(v) for v in np.sqrt((ratio**2).mean(axis=1))],
+    }
+
+
+def _rounded(value: float, digits: int = 5) -> float:
+    return float(f"{value:.{digits}g}")
+
+
+PANEL = SgldNetwork(__name__, "sgld_network")
