@@ -13,12 +13,12 @@ FOLDER = Path(__file__).parent
 QUICK_FOLDER = Path("out") / "experiments-quick"
 
 
-@click.command()
+@click.command(epilog=f"Panels: {', '.join(PANELS)}.")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option(
     "--repetitions", type=click.IntRange(1), help="Of every cell; 300 or as a panel says."
 )
-@click.option("--quick", is_flag=True, help="Few small settings, in minutes, into out/.")
+@click.option("--quick", is_flag=True, help="One small setting of each, into out/.")
 @click.option("--jobs", type=click.IntRange(1), help="Processes; as many as there are cores.")
 @click.option("--dask", metavar="ADDRESS", help="Run on this Dask scheduler's workers.")
 @click.option("--page", is_flag=True, help="Run nothing: figures and page from the records.")
@@ -38,9 +38,7 @@ def main(
 ) -> None:
     """Run panels of the paper; all by default.
 
-    A run that was stopped, however it ended, goes on where it was. Panels:
-    laplace_dimensions, laplace_draws, laplace_time, right_draws, right_marginals, laplace_noise;
-    those with laplace also as NAME_imq.
+    A run that was stopped, however it ended, goes on where it was.
     """
     unknown = sorted(set(names) - set(PANELS))
     if unknown:

@@ -33,6 +33,7 @@ from steinwise.kernels import IMQ
 from steinwise.methods import FSSD, KCCSD, KSD, RFSD, AbstractMethod, KSDAgg, SlicedKSD, Transported
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Kernel = Literal["RBF", "IMQ"]
@@ -41,7 +42,7 @@ Problem = Callable[[np.random.Generator, int, int], tuple[np.ndarray, sw.Gaussia
 REPETITIONS = 300
 DIMENSIONS = (2, 5, 10, 20, 30, 50, 70, 100)
 DRAWS = (30, 50, 100, 200, 500, 1000, 2000, 5000)
-QUICK = {"d": (2, 3), "n": (100, 120)}  # all of a quick run, so that little is compiled
+QUICK = {"d": 2, "n": 100}  # of all panels, so that little is compiled
 METHODS: dict[str, AbstractMethod] = {
     "approximate KCC-SD (RBF)": KCCSD(),
     "default check": Transported(),
@@ -113,7 +114,7 @@ class TestPanel(Panel):
         values, fixed, times = self.values, self.fixed, self.repetitions
         other = "d" if self.varied == "n" else "n"
         if quick:
-            values, fixed, times = QUICK[self.varied], QUICK[other][0], 2
+            values, fixed, times = (QUICK[self.varied],), QUICK[other], 2
         return {
             cell(method, **{self.varied: value, other: fixed}): times
             for value in values
@@ -132,9 +133,12 @@ class TestPanel(Panel):
         ]
         return {"level": LEVEL, "rows": rows}
 
-    def axes(self, y: str) -> tuple["Figure", Any]:
+    def axes(self, rows: list[dict[str, Any]], y: str) -> "tuple[Figure, Axes]":
         words = {"n": "number of draws $n$", "d": "dimension $d$"}
-        figure, ax = new_axes(self.title, words[self.varied], y)
+        other = "d" if self.varied == "n" else "n"
+        title = f"{self.title}, ${other}$ = {rows[0][other]}, {self.kernel} kernel"
+        figure, ax = new_axes(title, words[self.varied], y)
+        log_ticks(ax, sorted({row[self.varied] for row in rows}))
         return figure, ax
 
 
@@ -143,7 +147,7 @@ class PowerPanel(TestPanel):
     """The share of rejections."""
 
     def figure(self, summary: dict[str, Any], seconds: Seconds) -> "Figure":  # noqa: ARG002
-        figure, ax = self.axes("power")
+        figure, ax = self.axes(summary["rows"], "power")
         by_method = _by_method(summary["rows"])
         usual = Counter(row["repetitions"] for row in summary["rows"]).most_common(1)[0][0]
         for place, (method, rows) in enumerate(by_method.items()):
@@ -159,7 +163,6 @@ class PowerPanel(TestPanel):
             )
         ax.axhline(LEVEL, **REFERENCE_LINE)
         ax.set_ylim(-0.03, 1.03)
-        log_ticks(ax, sorted({row[self.varied] for row in summary["rows"]}))
         legend(
             figure, f"{usual} repetitions, level {LEVEL:g} (dashed);\nbars: exact 95 % intervals"
         )
@@ -183,7 +186,7 @@ class TimePanel(TestPanel):
     repetitions: int = 5
 
     def figure(self, summary: dict[str, Any], seconds: Seconds) -> "Figure":
-        figure, ax = self.axes("CPU seconds of a test")
+        figure, ax = self.axes(summary["rows"], "CPU seconds of a test")
         by_method = self._seconds(seconds)
         for place, (method, times) in enumerate(by_method.items()):
             typical = np.array([median(found) for found in times.values()])
@@ -197,7 +200,6 @@ class TimePanel(TestPanel):
                 **lines(method),
             )
         ax.set_yscale("log")
-        log_ticks(ax, sorted({row[self.varied] for row in summary["rows"]}))
         legend(figure, f"median of {_repetitions(summary)}, bars: range;\none thread, compiled")
         return figure
 

@@ -7,7 +7,7 @@ PANEL = PowerPanel(
     "laplace",
     problem=laplace,
     kernel="RBF",
-    title="Laplace draws, normal target, n = 1000, RBF kernel",
+    title="Laplace draws, normal target",
     varied="d",
     values=DIMENSIONS,
     fixed=1000,

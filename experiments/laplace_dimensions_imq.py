@@ -7,7 +7,7 @@ PANEL = PowerPanel(
     "laplace",
     problem=laplace,
     kernel="IMQ",
-    title="Laplace draws, normal target, n = 1000, IMQ kernel",
+    title="Laplace draws, normal target",
     varied="d",
     values=DIMENSIONS,
     fixed=1000,

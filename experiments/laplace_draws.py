@@ -7,7 +7,7 @@ PANEL = PowerPanel(
     "laplace",
     problem=laplace,
     kernel="RBF",
-    title="Laplace draws, normal target, d = 30, RBF kernel",
+    title="Laplace draws, normal target",
     varied="n",
     values=DRAWS,
     fixed=30,

@@ -7,7 +7,7 @@ PANEL = PowerPanel(
     "laplace",
     problem=laplace,
     kernel="IMQ",
-    title="Laplace draws, normal target, d = 30, IMQ kernel",
+    title="Laplace draws, normal target",
     varied="n",
     values=DRAWS,
     fixed=30,

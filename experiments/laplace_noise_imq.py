@@ -7,7 +7,7 @@ PANEL = PowerPanel(
     "laplace_noise",
     problem=laplace_noise,
     kernel="IMQ",
-    title="Laplace noise, correlated normal target, n = 500, IMQ kernel",
+    title="Laplace noise, correlated normal target",
     varied="d",
     values=DIMENSIONS,
     fixed=500,

@@ -7,7 +7,7 @@ PANEL = TimePanel(
     "laplace_time",
     problem=laplace,
     kernel="RBF",
-    title="Cost, Laplace draws, normal target, d = 30, RBF kernel",
+    title="Cost, Laplace draws, normal target",
     varied="n",
     values=DRAWS,
     fixed=30,

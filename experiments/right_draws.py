@@ -24,8 +24,8 @@ class RightDraws(Panel):
     """p = q = N(0, S) with S_ii = 1 and S_ij = 0.5."""
 
     def cells(self, quick: bool) -> Mapping[Cell, int]:
-        n, d = (QUICK["n"][0], QUICK["d"][1]) if quick else (3000, 30)
-        return {cell(method, n=n, d=d): 3 if quick else REPETITIONS for method in SHOWN}
+        setting, times = (QUICK, 3) if quick else ({"n": 3000, "d": 30}, REPETITIONS)
+        return {cell(method, **setting): times for method in SHOWN}
 
     def run(self, task: Task) -> Outcome:
         law = examples.correlated(task["d"])
@@ -50,7 +50,7 @@ class RightDraws(Panel):
 
         first = summary["rows"][0]
         figure, ax = new_axes(
-            f"p-values of right draws, d = {first['d']}, n = {first['n']}",
+            f"p-values of right draws, $d$ = {first['d']}, $n$ = {first['n']}",
             "uniform quantile",
             "p-value",
         )
@@ -71,7 +71,7 @@ class RightDraws(Panel):
                 markevery=max(1, len(quantiles) // 15),
                 markersize=5,
                 linewidth=1.4,
-                label=f"{label},\nKolmogorov-Smirnov {uniform:.2f}",
+                label=f"{label},\nKolmogorov-Smirnov p = {uniform:.2f}",
             )
         ax.set_aspect("equal")
         legend(figure, f"{count} repetitions")

@@ -28,8 +28,8 @@ def true_value(d: int) -> float:
     where v is the variance of x_j given x_-j: k_cc = (x y + 1 - 2 (x - y)^2) k(x, y), in which
     x - y and x + y are independent normals given x_-j.
 
-    >>> true_value(1)  # no dependence, no discrepancy
-    0.0
+    >>> round(true_value(30), 3)
+    12.586
     """
     v = (d + 1) / (2 * d)
     return float(d * ((2 - v / 2) / (1 + 2 * v) ** 0.5 - 4.5 * v / (1 + 2 * v) ** 1.5))
@@ -40,8 +40,9 @@ class RightMarginals(Panel):
     """p = N(0, I), q = N(0, S) with S_ii = 1 and S_ij = 0.5."""
 
     def cells(self, quick: bool) -> Mapping[Cell, int]:
-        values, d = (QUICK["n"], QUICK["d"][1]) if quick else (DRAWS, DIM)
-        times = 3 if quick else REPETITIONS
+        values, d, times = DRAWS, DIM, REPETITIONS
+        if quick:
+            values, d, times = (QUICK["n"],), QUICK["d"], 3
         return {cell(method, n=n, d=d): times for n in values for method in (EXACT, APPROXIMATE)}
 
     def run(self, task: Task) -> Outcome:
@@ -72,7 +73,7 @@ class RightMarginals(Panel):
 
     def figure(self, summary: dict[str, Any], seconds: Seconds) -> "Figure":  # noqa: ARG002
         rows = summary["rows"]
-        title = f"Right marginals, wrong dependence, d = {rows[0]['d']}"
+        title = f"Right marginals, wrong dependence, $d$ = {rows[0]['d']}"
         figure, ax = new_axes(title, "number of draws $n$", "KCC-SD")
         for method in dict.fromkeys(row["method"] for row in rows):
             own = [row for row in rows if row["method"] == method]

@@ -106,7 +106,8 @@ def _performed(
             while queue and len(running) < in_flight:
                 module, task = queue.popleft()
                 running[executor.submit(perform, module, task)] = task
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+            done = wait(running, return_when=FIRST_COMPLETED).done
+            for future in sorted(done, key=lambda one: one.exception() is not None):  # errors last
                 yield running[future], _result(future, running.pop(future))
     finally:
         for future in running:
@@ -234,4 +235,6 @@ def cluster(address: str) -> Iterator[tuple[Executor, int]]:
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("--dask needs dask: pip install 'steinwise[cluster]'") from error
     with Client(address) as client:
-        yield client.get_executor(), sum(client.nthreads().values())
+        threads = client.nthreads()
+        assert isinstance(threads, dict)  # not a coroutine: the client is not asynchronous
+        yield client.get_executor(), sum(threads.values())

@@ -1,0 +1,126 @@
+"""The panels of the paper: each runs quickly, and shows what it says."""
+
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.polynomial.hermite_e import hermegauss
+
+import experiments
+from experiments import goodness_of_fit, right_marginals
+from experiments.engine import figures, runner
+from experiments.engine.page import SLOT, publish_all
+from experiments.engine.tasks import Task, cell
+
+PANELS = {name: runner.load(f"experiments.{name}") for name in experiments.PANELS}
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """A quick run of every panel."""
+    folder = tmp_path_factory.mktemp("quick")
+    with ThreadPoolExecutor(1) as executor:
+        runner.run(list(PANELS.values()), folder, executor, 1, quick=True)
+    publish_all(PANELS.values(), folder, quick=True)
+    return folder
+
+
+@pytest.mark.parametrize("name", PANELS)
+def test_a_quick_run_leaves_a_result_and_a_figure(quick, name):
+    summary = json.loads((quick / "results" / f"{name}.json").read_text())
+    cells = PANELS[name].cells(quick=True)
+    assert len(summary["rows"]) == len(cells)
+    assert {row["repetitions"] for row in summary["rows"]} == set(cells.values())
+    assert (quick / "figures" / f"{name}.png").stat().st_size > 10_000
+    assert len(json.loads((quick / "times" / f"{name}.json").read_text())) == len(cells)
+
+
+@pytest.mark.parametrize("name", PANELS)
+def test_the_page_has_a_slot_for_every_panel(name):
+    page = (Path(experiments.__file__).parent / "README.md").read_text()
+    start, end = SLOT.format(name=name, text="\0").split("\0")
+    assert page.count(start) == page.count(end) == 1
+
+
+@pytest.mark.parametrize("name", PANELS)
+def test_every_method_has_a_style(name):
+    for one in PANELS[name].cells(quick=False):
+        figures.style(one.method)
+
+
+def test_a_task_is_pure():
+    """Run again, in another order, it gives the same."""
+    panel = PANELS["laplace_noise"]
+    tasks = list(runner.wanted([panel], repetitions=1, quick=True))[:5]
+    assert [panel.run(task) for task in tasks] == [panel.run(task) for task in tasks[::-1]][::-1]
+
+
+def test_panels_of_a_study_run_their_tasks_in_the_same_way():
+    by_study = {}
+    for panel in PANELS.values():
+        by_study.setdefault(panel.study, set()).add(
+            (type(panel), getattr(panel, "problem", None), panel.timed)
+        )
+    assert all(len(kinds) == 1 for kinds in by_study.values())
+
+
+def test_imq_panels_change_the_kernel_of_every_method_that_has_one():
+    for name in ("laplace_dimensions", "laplace_draws", "laplace_time", "laplace_noise"):
+        plain, imq = (
+            {one.method for one in PANELS[which].cells(False)} for which in (name, f"{name}_imq")
+        )
+        assert plain & imq == {"default check", "KSDAgg"}
+        assert {m.replace("RBF", "IMQ") for m in plain} == imq
+
+
+@pytest.mark.parametrize("problem", [goodness_of_fit.laplace, goodness_of_fit.laplace_noise])
+def test_means_and_covariances_are_right(problem):
+    draws, target = problem(np.random.default_rng(0), 200_000, 3)
+    np.testing.assert_allclose(draws.mean(axis=0), target.mean, atol=0.02)
+    np.testing.assert_allclose(np.cov(draws.T), target.covariance, atol=0.05)
+    excess = (draws**4).mean(axis=0) / (draws**2).mean(axis=0) ** 2 - 3
+    assert (excess > 0.5).all()  # 3 for Laplace, 3/4 for half of the variance
+
+
+def test_the_closed_form_of_panel_5():
+    """Against quadrature of the Stein kernel over x_j, y_j and the conditional mean."""
+    d = 4
+    v = (d + 1) / (2 * d)
+    nodes, weights = hermegauss(60)
+    weights = weights / weights.sum()
+    mean = np.sqrt(1 - v) * nodes[:, None, None]
+    x, y = mean + np.sqrt(v) * nodes[:, None], mean + np.sqrt(v) * nodes
+    k, r = np.exp(-((x - y) ** 2) / 2), x - y
+    stein = x * y * k - x * r * k + y * r * k + (1 - r**2) * k
+    expected = d * np.einsum("ijk,i,j,k", stein, weights, weights, weights)
+    assert right_marginals.true_value(d) == pytest.approx(expected, abs=1e-6)
+
+
+def test_exact_kccsd_of_panel_5_has_its_value():
+    panel, one = PANELS["right_marginals"], cell(right_marginals.EXACT, n=100, d=3)
+    values = [panel.run(Task("s", one, r))["value"] for r in range(50)]
+    error = np.std(values) / np.sqrt(50)
+    assert abs(np.mean(values) - right_marginals.true_value(3)) < 4 * error < 0.1
+
+
+def test_rejections_count_pvalues_at_the_level():
+    found = goodness_of_fit.rejections([0.05, 0.0501, 0.01, 1.0])
+    assert found["rejections"] == 2
+    assert found["interval"] == [0.0676, 0.9324]  # Clopper and Pearson
+
+
+def test_command_line(tmp_path):
+    """Another process, with a process of its own."""
+    command = [sys.executable, "-m", "experiments", "right_marginals", "--quick", "--jobs", "1"]
+    command += ["--repetitions", "1", "--into", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{tmp_path}/figures/right_marginals.png\n"
+    assert "2/2" in done.stderr
+    unknown = subprocess.run([*command, "nothing"], capture_output=True, text=True)
+    assert unknown.returncode == 2
+    assert "no panel nothing; there are laplace_dimensions" in unknown.stderr

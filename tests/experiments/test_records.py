@@ -1,0 +1,98 @@
+"""Records survive a process killed at any byte, and end as the same bytes."""
+
+import gzip
+import json
+
+import pytest
+
+from experiments.engine.records import Done, Store
+from experiments.engine.tasks import Task, cell
+
+TASKS = [Task("s", cell(method, n=n), r) for method in "ab" for n in (5, 10) for r in range(3)]
+
+
+def add(store: Store, tasks, seconds: float = 1.0) -> None:
+    with store.adding() as record:
+        for task in tasks:
+            record(task, Done({"value": task.repetition / 3}, seconds))
+
+
+def test_what_is_recorded_is_read(tmp_path):
+    store = Store(tmp_path, "s")
+    assert store.read() == {}
+    add(store, reversed(TASKS))
+    assert list(store.read()) == TASKS
+    store.merge()
+    assert store.live.read_bytes() == b""
+    assert list(store.read()) == TASKS
+    assert store.read()[TASKS[1]] == Done({"value": 1 / 3}, 1.0)
+
+
+def test_files_do_not_depend_on_the_order_of_work_nor_on_the_clock(tmp_path):
+    one, other = Store(tmp_path / "one", "s"), Store(tmp_path / "other", "s")
+    add(one, TASKS, seconds=1.0)
+    one.merge()
+    for tasks in (TASKS[5:8], TASKS[:5], TASKS[8:]):
+        add(other, tasks, seconds=2.0)
+        other.merge()
+    assert one.outcomes.read_bytes() == other.outcomes.read_bytes()
+    assert one.times.read_bytes() != other.times.read_bytes()
+    assert b"seconds" not in gzip.decompress(one.outcomes.read_bytes())
+
+
+@pytest.mark.parametrize("cut", [1, 10, 60])
+def test_a_torn_last_line_is_dropped(tmp_path, cut):
+    store = Store(tmp_path, "s")
+    add(store, TASKS[:3])
+    store.live.write_bytes(store.live.read_bytes()[:-cut])
+    assert list(store.read()) == TASKS[:2]
+    add(store, TASKS[2:4])  # must not be glued to what is left of the torn line
+    assert list(store.read()) == TASKS[:4]
+
+
+def test_a_merge_killed_before_its_end_loses_nothing(tmp_path):
+    store = Store(tmp_path, "s")
+    add(store, TASKS[:4])
+    before = store.live.read_bytes()
+    store.merge()
+    store.live.write_bytes(before)  # as if it had been killed before the live file was emptied
+    add(store, TASKS[4:])
+    store.merge()
+    assert list(store.read()) == TASKS
+    assert len(gzip.decompress(store.outcomes.read_bytes()).splitlines()) == len(TASKS)
+
+
+def test_times_may_be_missing(tmp_path):
+    store = Store(tmp_path, "s")
+    add(store, TASKS)
+    store.merge()
+    store.times.unlink()
+    assert store.read()[TASKS[0]] == Done({"value": 0.0}, None)
+    add(store, [Task("s", cell("c", n=5), 0)])
+    store.merge()
+    assert len(store.read()) == len(TASKS) + 1
+
+
+def test_two_runs_do_not_write_to_one_file(tmp_path):
+    store = Store(tmp_path, "s")
+    with store.adding(), pytest.raises(RuntimeError, match="another run is adding to"):
+        add(store, TASKS)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}])
+def test_outcomes_must_be_json(tmp_path, value):
+    with (
+        Store(tmp_path, "s").adding() as record,
+        pytest.raises(ValueError, match="s: a, n = 5, repetition 0 cannot be recorded"),
+    ):
+        record(TASKS[0], Done({"value": value}, 1.0))
+
+
+@pytest.mark.parametrize("line", ["what", json.dumps({"method": "a"}), "3"])
+def test_a_line_that_is_no_task_is_named(tmp_path, line):
+    store = Store(tmp_path, "s")
+    add(store, TASKS[:1])
+    with store.live.open("a") as file:
+        file.write(line + "\n")
+    with pytest.raises(ValueError, match="line 2 of the records of 's'"):
+        store.read()

@@ -1,0 +1,191 @@
+"""Runs end in the same files however they are run: at once, killed and resumed, on a cluster."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from dask.distributed import LocalCluster
+
+from experiments.engine import runner
+from experiments.engine.page import SLOT, publish_all
+from experiments.engine.records import Store
+from experiments.engine.tasks import Outcome, Task
+from tests.experiments import toy
+
+TASKS = 20  # of the toy
+
+
+def run(folder: Path, **options) -> None:
+    with ThreadPoolExecutor(1) as executor:
+        runner.run([toy.PANEL], folder, executor, 1, **options)
+    publish_all([toy.PANEL], folder)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All files that must be the same, by name: all but the times."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "times" not in path.parts
+    }
+
+
+@pytest.fixture(scope="module")
+def at_once(tmp_path_factory) -> dict[str, bytes]:
+    folder = tmp_path_factory.mktemp("at once")
+    run(folder)
+    return contents(folder)
+
+
+def test_a_run_leaves_records_results_and_figure(at_once):
+    assert set(at_once) == {
+        "records/toys.jsonl.gz",
+        "records/live/toys.jsonl",
+        "results/toy.json",
+        "figures/toy.png",
+    }
+    assert at_once["records/live/toys.jsonl"] == b""
+
+
+def test_two_processes_give_the_same_bytes(tmp_path, at_once):
+    toy.run_in_processes(tmp_path / "b", jobs=2)
+    assert contents(tmp_path / "b") == at_once
+
+
+def test_more_repetitions_are_added_to_what_is_there(tmp_path, at_once, monkeypatch):
+    run(tmp_path / "b", repetitions=2)
+    monkeypatch.setenv(toy.LOG, str(tmp_path / "log"))
+    run(tmp_path / "b", repetitions=5)
+    run(tmp_path / "b")
+    assert contents(tmp_path / "b") == at_once
+    again = (tmp_path / "log").read_text().splitlines()
+    assert len(again) == len(set(again)) == TASKS * 3 // 5
+
+
+def test_killed_at_once_and_resumed(tmp_path, at_once, monkeypatch):
+    """SIGKILL, which nothing can catch: its workers end too, and no finished task is repeated."""
+    folder, log = tmp_path / "killed", tmp_path / "log"
+    store = Store(folder, "toys")
+    monkeypatch.setenv(toy.LOG, str(log))
+    monkeypatch.setenv(toy.PAUSE, "0.2")
+    child = subprocess.Popen([sys.executable, "-m", "tests.experiments.toy", str(folder)])
+    wait_until(lambda: store.live.exists() and store.live.read_bytes().count(b"\n") >= 3)
+    workers = children(child.pid)
+    assert len(workers) >= 2
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    wait_until(lambda: not any(alive(pid) for pid in workers))
+    finished = {str(task) for task in store.read()}
+    assert 3 <= len(finished) < TASKS
+
+    log.write_text("")
+    monkeypatch.setenv(toy.PAUSE, "0")
+    run(folder)
+    assert finished.isdisjoint(log.read_text().splitlines())
+    assert contents(folder) == at_once
+
+
+def wait_until(condition, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come true in time"
+        time.sleep(0.05)
+
+
+def children(pid: int) -> list[int]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended meanwhile
+            continue
+        if int(fields[1]) == pid:
+            found.append(int(stat.parent.name))
+    return found
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_cluster_gives_the_same_bytes(tmp_path, at_once):
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as local,
+        runner.cluster(local.scheduler_address) as (executor, workers),
+    ):
+        assert workers == 2
+        runner.run([toy.PANEL], tmp_path / "b", executor, workers)
+    publish_all([toy.PANEL], tmp_path / "b")
+    assert contents(tmp_path / "b") == at_once
+
+
+def test_every_cell_has_its_first_repetition_before_any_has_its_second():
+    tasks = list(runner.wanted([toy.PANEL]))
+    assert [task.repetition for task in tasks] == [r for r in range(5) for _ in range(4)]
+    assert len({task.cell for task in tasks[:4]}) == 4
+
+
+def test_panels_of_one_study_share_tasks():
+    assert len(runner.wanted([toy.PANEL, toy.Toy("tests.experiments.other", "toys")])) == TASKS
+    assert len(runner.wanted([toy.PANEL, toy.Toy("tests.experiments.other", "o")])) == 2 * TASKS
+
+
+def test_a_run_cut_short_gives_a_figure(tmp_path):
+    run(tmp_path, repetitions=1)
+    assert (tmp_path / "figures" / "toy.png").exists()
+
+
+def test_the_page_is_filled(tmp_path):
+    page = tmp_path / "README.md"
+    page.write_text("before\n" + SLOT.format(name="toy", text="") + "\nafter\n")
+    run(tmp_path)
+    run(tmp_path)
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("\nafter\n")
+    assert text.count("![toy](figures/toy.png)") == text.count("4 cells") == 1
+
+
+def test_a_page_without_a_slot_is_refused(tmp_path):
+    (tmp_path / "README.md").write_text("nothing")
+    with pytest.raises(ValueError, match="no slot for toy"):
+        run(tmp_path)
+
+
+@dataclass(frozen=True)
+class Failing(toy.Toy):
+    def run(self, task: Task) -> Outcome:
+        if task.repetition == 1:
+            raise ArithmeticError("no")
+        return super().run(task)
+
+
+def test_a_task_that_fails_is_named_and_those_before_it_stay(tmp_path, monkeypatch):
+    monkeypatch.setattr(toy, "PANEL", Failing("tests.experiments.toy", "toys"))
+    with pytest.raises(ArithmeticError) as caught:
+        run(tmp_path)
+    assert "in toys: KSD (RBF), n = 10, repetition 1" in caught.value.__notes__[0]
+    assert len(Store(tmp_path, "toys").read()) == 4
+
+
+def test_timed_tasks_run_twice_and_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(toy, "PANEL", toy.Toy("tests.experiments.toy", "toys", timed=True))
+    monkeypatch.setenv(toy.LOG, str(tmp_path / "log"))
+    monkeypatch.setenv(toy.PAUSE, "0.001")
+    with ThreadPoolExecutor(4) as executor:
+        runner.run([toy.PANEL], tmp_path, executor, 4)
+    log = (tmp_path / "log").read_text().splitlines()
+    assert log[::2] == log[1::2]
+    assert len(log) == 2 * TASKS
