@@ -15,11 +15,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import steinwise as sw
 from jaxtyping import Array
-from steinwise.samplers import MetropolisWithinGibbs
 
+import steinwise as sw
+from benchmarks.cases import LEVEL
+from experiments.engine.figures import REFERENCE_LINE, label_axes, lines, style
 from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell
+from steinwise.plots import REFERENCE, new_figure
+from steinwise.samplers import MetropolisWithinGibbs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,7 +33,7 @@ BIASES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 THIN = 10  # of the draws after burn-in, for all that is computed of them
 ATOMS = 4
 INNER_STEPS = 50
-ALPHA = 0.05
+OUTCOMES = ("kccsd", "one_step", "pvalue", "sd", "switches")
 CHECKED_TOGETHER = 4  # chains: one alone changes modes too seldom for a verdict
 
 
@@ -105,10 +108,7 @@ class BiasedMetropolis(Panel):
         return {
             "kccsd": [_kccsd(sampler, x, x, INNER_STEPS, task) for x in draws],
             "one_step": [_kccsd(sampler, x, None, 1, task) for x in draws],
-            "pvalue": [
-                _pvalue(draws[first : first + CHECKED_TOGETHER], task)
-                for first in range(0, len(draws), CHECKED_TOGETHER)
-            ],
+            "pvalue": [_pvalue(group, task) for group in _groups(draws)],
             "sd": [_rounded(np.abs(x[:, 0] - x[:, 1]).std()) for x in draws],
             "switches": [int((np.diff(np.sign(x[:, 0] - x[:, 1])) != 0).sum()) for x in draws],
         }
@@ -116,24 +116,76 @@ class BiasedMetropolis(Panel):
     def summarise(self, found: Found) -> dict[str, Any]:
         rows = []
         for one, outcomes in found.items():
-            for outcome in outcomes:
-                row: dict[str, Any] = {"bias": one["bias"], "chains": one["chains"]}
-                for name in ("kccsd", "one_step"):
-                    values = np.array(outcome[name])
-                    row[name] = _rounded(values.mean())
-                    row[f"{name}_error"] = _rounded(values.std(ddof=1) / np.sqrt(values.size))
-                verdicts = [p <= ALPHA for p in outcome["pvalue"] if p is not None]
-                row["verdicts"], row["rejected"] = len(verdicts), sum(verdicts)
-                row["sd"] = _rounded(np.mean(outcome["sd"]))
-                row["switches"] = _rounded(np.mean(outcome["switches"]))
-                rows.append(row)
-        return {"rows": sorted(rows, key=lambda row: row["bias"])}
+            row: dict[str, Any] = {**dict(one.setting), "repetitions": len(outcomes)}
+            every = {name: [v for o in outcomes for v in o[name]] for name in OUTCOMES}
+            for name in ("kccsd", "one_step"):
+                values = np.array(every[name])
+                row[name] = _rounded(values.mean())
+                row[f"{name}_error"] = _rounded(values.std(ddof=1) / np.sqrt(values.size))
+            row["kccsd_rejected"] = sum(_above_zero(group) for group in _groups(every["kccsd"]))
+            verdicts = [p <= LEVEL for p in every["pvalue"] if p is not None]
+            row["verdicts"], row["rejected"] = len(verdicts), sum(verdicts)
+            row["refused"] = every["pvalue"].count(None)
+            row["sd"] = _rounded(np.mean(every["sd"]))
+            row["switches"] = _rounded(np.mean(every["switches"]))
+            rows.append(row)
+        return {"level": LEVEL, "rows": rows}
 
-    def figure(self, summary: dict[str, Any], seconds: Seconds) -> "Figure":
-        raise NotImplementedError
+    def figure(self, summary: dict[str, Any], seconds: Seconds) -> "Figure":  # noqa: ARG002
+        figure, (left, right) = new_figure(2, width=4.8)
+        rows = summary["rows"]
+        biases = [row["bias"] for row in rows]
+        label_axes(left, "exact KCC-SD", "bias of the acceptance", "KCC-SD, mean of the chains")
+        color, marker, _ = style("exact KCC-SD")
+        for name, label, look in (
+            (
+                "kccsd",
+                f"y from another draw, {INNER_STEPS} steps",
+                {"color": color, "marker": marker},
+            ),
+            ("one_step", "y from x itself, 1 step", {"color": REFERENCE, "marker": "x"}),
+        ):
+            values = [row[name] for row in rows]
+            errors = [2 * row[f"{name}_error"] for row in rows]
+            left.errorbar(biases, values, errors, label=label, markersize=5, linewidth=1.4, **look)
+        left.axhline(0, **REFERENCE_LINE)
+        left.set_yscale("symlog", linthresh=0.1)
+        left.legend(frameon=False, fontsize=9)
+        label_axes(right, "is it seen in 4 chains?", "bias of the acceptance", "share rejected")
+        places = np.arange(len(rows))
+        for name, label, method in (
+            ("rejected", "default check", "default check"),
+            ("kccsd_rejected", "KCC-SD, t test over chains", "exact KCC-SD"),
+        ):
+            share = [row[name] / max(1, row["verdicts"]) for row in rows]
+            right.plot(places, share, label=label, **lines(method))
+        right.set_xticks(places, [f"{bias:g}" for bias in biases], fontsize=9)
+        right.axhline(LEVEL, **REFERENCE_LINE)
+        right.set_ylim(-0.05, 1.05)
+        right.legend(frameon=False, fontsize=9, loc="center right")
+        chains = rows[0]["chains"] * rows[0]["repetitions"]
+        figure.supxlabel(
+            f"{chains} chains a bias; bars: 2 standard errors over chains; level {LEVEL:g} dashed",
+            fontsize=8,
+            color=REFERENCE,
+        )
+        return figure
 
-    def measured(self, summary: dict[str, Any], seconds: Seconds) -> str:
-        raise NotImplementedError
+    def measured(self, summary: dict[str, Any], seconds: Seconds) -> str:  # noqa: ARG002
+        lines = [
+            "| bias | KCC-SD | y from x itself, 1 step | KCC-SD rejects | default check rejects | "
+            "sd of \\|θ₁ - θ₂\\| |",
+            "|---" * 6 + "|",
+        ]
+        for row in summary["rows"]:
+            refused = f" ({row['refused']} refused)" if row["refused"] else ""
+            lines.append(
+                f"| {row['bias']:g} | {row['kccsd']:.2f} ± {row['kccsd_error']:.2f} | "
+                f"{row['one_step']:.1f} ± {row['one_step_error']:.1f} | {row['kccsd_rejected']} of "
+                f"{row['verdicts'] + row['refused']} | {row['rejected']} of "
+                f"{row['verdicts']}{refused} | {row['sd']:.2f} |"
+            )
+        return "\n".join(lines) + "\n"
 
 
 def _kccsd(
@@ -159,6 +211,21 @@ def _pvalue(chains: np.ndarray, task: Task) -> float | None:
         except sw.TooFewDraws:
             return None
     return _rounded(found.pvalue)
+
+
+def _groups(chains: Any) -> list[Any]:
+    """The chains that are judged together."""
+    return [
+        chains[first : first + CHECKED_TOGETHER]
+        for first in range(0, len(chains), CHECKED_TOGETHER)
+    ]
+
+
+def _above_zero(values: list[float]) -> bool:
+    """Whether the chains' KCC-SDs have a mean above 0, by a t test."""
+    from scipy.stats import ttest_1samp
+
+    return bool(ttest_1samp(values, 0.0, alternative="greater").pvalue <= LEVEL)
 
 
 def _rounded(value: float) -> float:

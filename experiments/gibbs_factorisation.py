@@ -13,11 +13,13 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
-from steinwise.samplers import AbstractSampler
 
 from experiments.data import movielens
+from experiments.engine.figures import REFERENCE_LINE, label_axes, style
 from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell
 from experiments.models.factorisation import Factorisation, State, imbalance
+from steinwise.plots import new_figure
+from steinwise.samplers import AbstractSampler
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,9 +68,11 @@ class GibbsFactorisation(Panel):
         if quick:
             setting = {"data": "simulated", "iterations": 100}
             return {cell(method, start="small", **setting): 2 for method in ("Gibbs", "frozen")}
-        setting = {"data": "MovieLens 100K", "iterations": 26_000}
-        return {cell("Gibbs", start=start, **setting): 2 for start in STARTS} | {
-            cell("frozen", start="small", **setting): 1
+        common = {"data": "MovieLens 100K"}
+        return {
+            cell("Gibbs", start="small", iterations=26_000, **common): 1,
+            cell("frozen", start="small", iterations=26_000, **common): 1,
+            **{cell("Gibbs", start=s, iterations=5_000, **common): 2 for s in STARTS},
         }
 
     def run(self, task: Task) -> Outcome:
@@ -94,18 +98,85 @@ class GibbsFactorisation(Panel):
         return _along({name: values[0] for name, values in found.items()}, rating[out])
 
     def summarise(self, found: Found) -> dict[str, Any]:
-        curves = [
-            {"method": one.method, **dict(one.setting), "chain": number, **outcome}
+        rows = [
+            {
+                "method": one.method,
+                **dict(one.setting),
+                "repetitions": len(outcomes),
+                "chains": list(outcomes),
+            }
             for one, outcomes in found.items()
-            for number, outcome in enumerate(outcomes)
         ]
-        return {"curves": curves}
+        return {"rows": rows}
 
-    def figure(self, summary: dict[str, Any], seconds: Seconds) -> "Figure":
-        raise NotImplementedError
+    def figure(self, summary: dict[str, Any], seconds: Seconds) -> "Figure":  # noqa: ARG002
+        figure, _ = new_figure(1, width=9.6, height=6.8)
+        figure.clear()
+        (falls, sees), (height, rmse) = figure.subplots(2, 2)
+        label_axes(falls, "what the paper plots", "iteration", "|block KCC-SD|, mean so far")
+        label_axes(sees, "a Stein identity along the symmetry", "iteration", "$|D|^2 / E|D|^2$")
+        label_axes(height, "log posterior", "iteration", "below its end")
+        label_axes(rmse, "held-out ratings", "iteration", "RMSE, predictions so far")
+        labelled = set()
+        for row in summary["rows"]:
+            color, marker, label = style(row["method"])
+            dashed = row["method"] == "Gibbs" and row["start"] == "prior"
+            label += f", {row['start']} start" if row["method"] == "Gibbs" else ""
+            for chain in row["chains"]:
+                look = {
+                    "color": color,
+                    "linewidth": 1.3,
+                    "linestyle": "--" if dashed else "-",
+                    "label": None if label in labelled else label,
+                    "marker": marker if row["method"] == "frozen" else None,
+                    "markevery": 6,
+                    "markersize": 4,
+                }
+                labelled.add(label)
+                x = chain["iteration"]
+                falls.plot(x, np.abs(chain["kccsd"]), **look)
+                sees.plot(x, chain["imbalance"], **look | {"label": None})
+                if row["method"] == "Gibbs":
+                    end = np.mean(chain["log_posterior"][-5:])
+                    below = np.maximum(end - np.array(chain["log_posterior"]), 1.0)
+                    height.plot(x, below, **look | {"label": None})
+                    rmse.plot(x, chain["rmse"], **look | {"label": None})
+        first = summary["rows"][0]["chains"][0]
+        slope = first["kccsd_error"][-1] * np.sqrt(
+            first["iteration"][-1] / np.array(first["iteration"])
+        )
+        falls.plot(first["iteration"], slope, label="its standard error", **REFERENCE_LINE)
+        sees.axhline(1, **REFERENCE_LINE)
+        for ax in (falls, sees, height):
+            ax.set_yscale("log")
+        for ax in (falls, sees, height, rmse):
+            ax.set_xscale("log")
+        figure.legend(loc="outside lower center", ncols=4, fontsize=9, frameon=False)
+        return figure
 
-    def measured(self, summary: dict[str, Any], seconds: Seconds) -> str:
-        raise NotImplementedError
+    def measured(self, summary: dict[str, Any], seconds: Seconds) -> str:  # noqa: ARG002
+        head = "| chain | block KCC-SD at the end | the same, in standard errors | "
+        shown = [30, 500, 1500, 5000, 26_000]
+        head += " | ".join(f"D at {iteration}" for iteration in shown)
+        lines = [head + " | held-out RMSE |", "|---" * (4 + len(shown)) + "|"]
+        for row in summary["rows"]:
+            for chain in row["chains"]:
+                last = chain["kccsd"][-1], chain["kccsd_error"][-1]
+                along = [_at(chain, iteration) for iteration in shown]
+                lines.append(
+                    f"| {row['method']}, {row['start']} start, {chain['iteration'][-1]} iterations "
+                    f"| {last[0]:.0f} | {last[0] / last[1]:.1f} | {' | '.join(along)} | "
+                    f"{chain['rmse'][-1]:.3f} |"
+                )
+        return "\n".join(lines) + "\n"
+
+
+def _at(chain: Outcome, iteration: int) -> str:
+    """The ratio of the symmetry's identity around an iteration, if the chain got there."""
+    if chain["iteration"][-1] < iteration:
+        return ""
+    place = int(np.searchsorted(chain["iteration"], iteration))
+    return f"{chain['imbalance'][place]:.2f}"
 
 
 def checkpoints(count: int) -> np.ndarray:

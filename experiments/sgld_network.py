@@ -10,6 +10,7 @@ size gives the better predictions.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -18,21 +19,24 @@ import numpy as np
 from arviz_stats.base.array import array_stats
 
 from experiments.data import yacht
+from experiments.engine.figures import label_axes, style
 from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell
 from experiments.models.network import Network, standardised, typical_spread
 from steinwise import functional
 from steinwise.chains import evenly
 from steinwise.conditionals import Histogram, TrainingData
 from steinwise.kernels import RBF
+from steinwise.plots import REFERENCE, new_figure
 from steinwise.samplers import SGLD
 from steinwise.work import Work
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 STEPS = {  # half decades around the edge of stability, which goes like 1 / precision
-    10: (1e-8, 1e-7, 1e-6, 1e-5, 3.2e-5, 1e-4, 3.2e-4, 1e-3, 1e-2),
-    100: (1e-7, 1e-6, 3.2e-6, 1e-5, 3.2e-5, 1e-4, 1e-3),
+    10: (1e-8, 1e-6, 1e-5, 3.2e-5, 1e-4, 3.2e-4, 1e-3, 1e-2),
+    100: (1e-6, 1e-5, 3.2e-5, 1e-4),
 }
 BATCH = 256
 CHAINS = 4
@@ -47,17 +51,32 @@ VARIANTS = {  # name: (bandwidth in conditional spreads, stand-in from the other
     "conditional spread": (True, False, BINS[0]),
     "conditional spread, other chains": (True, True, BINS[0]),
 }
+_KCCSD = {"color": style("approximate KCC-SD").color}
+CURVES = {  # the variants that are shown
+    "sigma = 1": {**_KCCSD, "marker": "o"},
+    "conditional spread": {**_KCCSD, "marker": "^", "linestyle": "--"},
+    "conditional spread, other chains": {**_KCCSD, "marker": "x", "linestyle": ":"},
+}
+ESS_LOOK = {"color": "#000000", "marker": "D"}
+ERRORS = {
+    "mean_error": ("predictive mean, in sds", {"color": style("HMC").color, "marker": "s"}),
+    "spread_error": (
+        "log of the predictive sd",
+        {"color": style("HMC").color, "marker": "v", "linestyle": "--"},
+    ),
+}
 
 
-def network(task: Task) -> Network:
+@cache  # what is compiled for a network serves all step sizes
+def network(data: str, precision: float) -> Network:
     """On the yacht data, or on a small set of made-up data for a run in seconds."""
-    if task["data"] == "yacht":
+    if data == "yacht":
         inputs, responses = yacht()
-        return Network(standardised(inputs), standardised(responses), task["precision"])
+        return Network(standardised(inputs), standardised(responses), precision)
     rng = np.random.default_rng(0)
     inputs = rng.normal(size=(308, 2))
     responses = np.sin(inputs[:, 0]) + 0.1 * rng.normal(size=308)
-    return Network(inputs, standardised(responses), task["precision"], hidden=(4, 3))
+    return Network(inputs, standardised(responses), precision, hidden=(4, 3))
 
 
 @dataclass(frozen=True)
@@ -80,7 +99,7 @@ class SgldNetwork(Panel):
 
     def run(self, task: Task) -> Outcome:
         """All chains of a step size together: one is the stand-in of the other."""
-        model = network(task)
+        model = network(task["data"], task["precision"])
         start = task.draws_generator().normal(size=(CHAINS, model.dim))
         if task.cell.method == "HMC":
             draws, acceptance = hamiltonian(model, start, task)
@@ -102,29 +121,96 @@ class SgldNetwork(Panel):
         }
 
     def summarise(self, found: Found) -> dict[str, Any]:
+        references = {
+            one["precision"]: outcomes[0]
+            for one, outcomes in found.items()
+            if one.method == "HMC" and outcomes
+        }
         rows = []
         for one, outcomes in found.items():
-            reference = found.get(cell("HMC", **_reference(one, found)))
-            for outcome in outcomes:
-                row = {"method": one.method, **dict(one.setting)}
-                if outcome.get("diverged"):
-                    rows.append(row | {"diverged": 1})
-                    continue
-                row |= {name: outcome[name] for name in ("rhat", "log_posterior")}
-                if one.method == "SGLD":
-                    row |= {name: outcome[name] for name in ("inverse_ess", "kccsd")}
-                    if reference:
-                        row |= _errors(outcome, reference[0])
-                else:
-                    row["acceptance"] = outcome["acceptance"]
-                rows.append(row)
+            row = {"method": one.method, **dict(one.setting), "repetitions": len(outcomes)}
+            for outcome in outcomes[:1]:
+                kept = ("acceptance", "diverged", "rhat", "log_posterior", "inverse_ess", "kccsd")
+                row |= {name: outcome[name] for name in kept if name in outcome}
+                if "kccsd" in outcome and one["precision"] in references:
+                    row |= _errors(outcome, references[one["precision"]])
+            rows.append(row)
         return {"rows": rows}
 
-    def figure(self, summary: dict[str, Any], seconds: Seconds) -> "Figure":
-        raise NotImplementedError
+    def figure(self, summary: dict[str, Any], seconds: Seconds) -> "Figure":  # noqa: ARG002
+        shown = [row for row in summary["rows"] if "kccsd" in row]
+        precisions = sorted({row["precision"] for row in shown})
+        figure, _ = new_figure(1, width=4.9 * max(1, len(precisions)), height=9.0)
+        figure.clear()
+        grid = figure.subplots(
+            3, max(1, len(precisions)), squeeze=False, sharex="col", sharey="row"
+        )
+        for column, precision in zip(grid.T, precisions, strict=False):
+            rows = [row for row in shown if row["precision"] == precision]
+            lost = [
+                row["step"]
+                for row in summary["rows"]
+                if row.get("diverged") and row["precision"] == precision
+            ]
+            label_axes(column[0], f"noise precision {precision}", "", "approximate KCC-SD")
+            for name, look in CURVES.items():
+                chains = [row["kccsd"][name] for row in rows]
+                _curve(column[0], rows, chains, f"KCC-SD, {name}", look)
+            column[0].set_yscale("symlog", linthresh=10)
+            label_axes(column[1], "", "", "1 / effective sample size")
+            _curve(column[1], rows, [row["inverse_ess"] for row in rows], "inverse ESS", ESS_LOOK)
+            column[1].set_yscale("log")
+            label_axes(column[2], "", "step size", "error against HMC")
+            for name, (label, look) in ERRORS.items():
+                _curve(column[2], rows, [row.get(name, []) for row in rows], label, look)
+            column[2].set_yscale("log")
+            for ax in column:
+                ax.set_xscale("log")
+                for step in lost:
+                    ax.axvline(step, color=REFERENCE, linewidth=4, alpha=0.25)
+        handles: dict[str, Any] = {}
+        for ax in grid[:, 0]:
+            found, labels = ax.get_legend_handles_labels()
+            handles |= dict(zip(labels, found, strict=True))
+        figure.legend(
+            handles.values(),
+            handles.keys(),
+            loc="outside lower center",
+            ncols=2,
+            fontsize=9,
+            frameon=False,
+            title="dots: chains; lines: their median; grey bars: diverged",
+            title_fontsize=8,
+        )
+        return figure
 
-    def measured(self, summary: dict[str, Any], seconds: Seconds) -> str:
-        raise NotImplementedError
+    def measured(self, summary: dict[str, Any], seconds: Seconds) -> str:  # noqa: ARG002
+        names = [*VARIANTS]
+        head = ["precision", "step", *(f"KCC-SD, {name}" for name in names)]
+        head += ["1 / ESS", "error of the mean", "error of log sd", "log posterior"]
+        lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+        for row in summary["rows"]:
+            start = f"| {row['precision']} | "
+            if row["method"] == "HMC" and "rhat" in row:
+                lines.append(
+                    f"{start}HMC |{' |' * (len(names) + 3)} {np.median(row['log_posterior']):.0f} |"
+                )
+            elif row.get("diverged"):
+                lines.append(f"{start}{row['step']:g} | diverged |{' |' * (len(names) + 3)}")
+            elif "kccsd" in row:
+                found = [row["kccsd"][name] for name in names]
+                found += [row["inverse_ess"], row.get("mean_error"), row.get("spread_error")]
+                cells = [f"{np.median(v):.3g}" if v else "" for v in [*found, row["log_posterior"]]]
+                lines.append(f"{start}{row['step']:g} | {' | '.join(cells)} |")
+        return "Medians of the chains:\n\n" + "\n".join(lines) + "\n"
+
+
+def _curve(ax: "Axes", rows: list[dict], chains: list[list[float]], label: str, look: dict) -> None:
+    """The chains of every step size as dots, and their median as a line."""
+    for row, values in zip(rows, chains, strict=True):
+        ax.plot([row["step"]] * len(values), values, ".", markersize=4, color=look["color"])
+    middle = [np.median(values) if values else np.nan for values in chains]
+    ax.plot([row["step"] for row in rows], middle, label=label, markersize=5, linewidth=1.4, **look)
 
 
 def hamiltonian(model: Network, start: np.ndarray, task: Task) -> tuple[np.ndarray, float]:
@@ -148,9 +234,9 @@ def hamiltonian(model: Network, start: np.ndarray, task: Task) -> tuple[np.ndarr
 
     with jax.enable_x64(True):
         keys = jax.random.split(jax.random.key(task.seed() % 2**31), len(start))
-        draws, accepted = jax.jit(lambda keys, start: jax.lax.map(lambda a: chain(*a), (keys, start)))(
-            keys, jnp.asarray(start)
-        )
+        draws, accepted = jax.jit(
+            lambda keys, start: jax.lax.map(lambda a: chain(*a), (keys, start))
+        )(keys, jnp.asarray(start))
     return np.asarray(draws), float(np.asarray(accepted).mean())
 
 
@@ -210,14 +296,6 @@ def _histogram(
     data = TrainingData(rows[::2], rows[1::2], blocks, labels, target, Work(seed, progress=False))
     atoms = Histogram(bins, hidden=1, epochs=0).fit(data).atoms(x[:, chosen], seed, 0)
     return np.array(atoms.points), atoms.weights
-
-
-def _reference(one: Cell, found: Found) -> dict[str, Any]:
-    """The setting of the reference for the same posterior."""
-    for other in found:
-        if other.method == "HMC" and other["precision"] == one["precision"]:
-            return dict(other.setting)
-    return {}
 
 
 def _errors(outcome: Outcome, reference: Outcome) -> Outcome:

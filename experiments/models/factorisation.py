@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+
 from steinwise.kernels import RBF
 from steinwise.samplers import Gibbs
 
@@ -64,7 +65,12 @@ class Factorisation(eqx.Module):
 
     @classmethod
     def of(
-        cls, user: np.ndarray, movie: np.ndarray, rating: np.ndarray, size: tuple[int, int], rank: int
+        cls,
+        user: np.ndarray,
+        movie: np.ndarray,
+        rating: np.ndarray,
+        size: tuple[int, int],
+        rank: int,
     ) -> "Factorisation":
         """From the user, the movie and the value of every rating."""
         side = Side(np.zeros(size), np.zeros(size))
@@ -74,7 +80,12 @@ class Factorisation(eqx.Module):
     @property
     def sizes(self) -> dict[str, tuple[int, ...]]:
         n, m = self.users.ratings.shape
-        return {"mu_U": (self.rank,), "mu_V": (self.rank,), "U": (n, self.rank), "V": (m, self.rank)}
+        return {
+            "mu_U": (self.rank,),
+            "mu_V": (self.rank,),
+            "U": (n, self.rank),
+            "V": (m, self.rank),
+        }
 
     def log_density(self, x: State) -> Float[Array, ""]:
         """Of the posterior, up to a constant."""

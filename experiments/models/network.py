@@ -7,7 +7,7 @@ Inputs and responses are standardised. The paper gives neither the prior nor the
 """
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -162,6 +162,7 @@ class _Pass:
         return self.network.precision * (self.network.responses - output) @ slope
 
 
+@cache
 def typical_spread(network: Network, steps: int = 2000) -> Float[np.ndarray, " d"]:
     r"""A standard deviation of p(w_j | w_-j) for every weight, the same in all of an array.
 
