@@ -150,7 +150,8 @@ class BiasedMetropolis(Panel):
             left.errorbar(biases, values, errors, label=label, markersize=5, linewidth=1.4, **look)
         left.axhline(0, **REFERENCE_LINE)
         left.set_yscale("symlog", linthresh=0.1)
-        left.legend(frameon=False, fontsize=9)
+        left.set_ylim(bottom=-0.5)
+        left.legend(frameon=False, fontsize=9, loc="lower right")
         label_axes(right, "is it seen in 4 chains?", "bias of the acceptance", "share rejected")
         places = np.arange(len(rows))
         for name, label, method in (
