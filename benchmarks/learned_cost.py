@@ -13,7 +13,8 @@ from collections.abc import Callable
 import click
 
 from benchmarks.cost import peak
-from benchmarks.size import ONE_THREAD, RESULTS
+from benchmarks.size import RESULTS
+from experiments.engine.executors import ONE_THREAD
 
 N, D, EPOCHS, HIDDEN, BINS = 1000, 30, 500, 15, 20
 WIDE = 100

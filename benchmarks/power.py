@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from benchmarks import size
+from experiments.engine.executors import ONE_THREAD
 
 COLUMNS = ("transported", "KSD, RBF", "KSD, IMQ", "univariate KSDs")
 SUITES = {  # the file of the results, and how many repetitions
@@ -66,7 +67,7 @@ def main(
     names: tuple[str, ...], suite: str, repetitions: int | None, jobs: int, again: bool
 ) -> None:
     """Measure rejection rates; NAME is a case, all of them by default."""
-    os.environ.update(size.ONE_THREAD)  # before JAX starts, here and in the processes
+    os.environ.update(ONE_THREAD)  # before JAX starts, here and in the processes
     from benchmarks.suites import CASES, repeat
 
     file, usual = SUITES[suite]

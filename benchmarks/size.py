@@ -7,24 +7,19 @@ interrupted goes on where it was, from ``results/scratch``.
 """
 
 import json
-import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from experiments.engine.executors import ONE_THREAD, performed, processes
+from experiments.engine.records import appending, whole_lines
+
 RESULTS = Path(__file__).parent / "results" / "size.json"
 COVERAGE = 0.999
-ONE_THREAD = {
-    "JAX_PLATFORMS": "cpu",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
-}
 
 
 def interval(level: float, repetitions: int, coverage: float = COVERAGE) -> tuple[float, float]:
@@ -112,17 +107,16 @@ def run_case(
     import steinwise as sw
 
     began = time.perf_counter()
-    lines = scratch.read_text().splitlines() if scratch.exists() else []
     outcomes: dict[int, Any] = {}
-    for line in lines:
+    for line in whole_lines(scratch).splitlines():
         outcomes |= {int(r): outcome for r, outcome in json.loads(line).items()}
-    missing = [r for r in range(repetitions) if r not in outcomes]
-    scratch.parent.mkdir(exist_ok=True)
-    with scratch.open("a") as file:
+    missing = {r: (repeat, name, r) for r in range(repetitions) if r not in outcomes}
+    with appending(scratch) as file, processes(jobs) as executor:
         bar = tqdm(total=repetitions, initial=len(outcomes), desc=name, mininterval=5)
-        for r, outcome in _repeated(name, repeat, missing, jobs):
+        for r, outcome in performed(missing, executor, 2 * jobs):
             outcomes[r] = outcome
-            print(json.dumps({r: outcome}), file=file, flush=True)
+            file.write(json.dumps({r: outcome}).encode() + b"\n")
+            file.flush()
             bar.update()
     found = {
         "repetitions": repetitions,
@@ -133,18 +127,6 @@ def run_case(
     }
     scratch.unlink()
     return found
-
-
-def _repeated(
-    name: str, repeat: Callable[[str, int], Any], missing: Sequence[int], jobs: int
-) -> Iterator[tuple[int, Any]]:
-    if jobs == 1:
-        yield from ((r, repeat(name, r)) for r in missing)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        tasks = {pool.submit(repeat, name, r): r for r in missing}
-        yield from ((tasks[task], task.result()) for task in as_completed(tasks))
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from experiments import PANELS
-from experiments.engine import runner
+from experiments.engine import executors, runner
 
 FOLDER = Path(__file__).parent
 QUICK_FOLDER = Path("out") / "experiments-quick"
@@ -43,7 +43,7 @@ def main(
     unknown = sorted(set(names) - set(PANELS))
     if unknown:
         raise click.BadParameter(f"no panel {', '.join(unknown)}; there are {', '.join(PANELS)}")
-    os.environ.update(runner.ONE_THREAD)  # before JAX starts, here and in the processes
+    os.environ.update(executors.ONE_THREAD)  # before JAX starts, here and in the processes
     from experiments.engine.page import publish_all
 
     panels = [runner.load(f"experiments.{name}") for name in names or PANELS]
@@ -51,10 +51,10 @@ def main(
     if not page:
         with contextlib.ExitStack() as stack:
             if dask:
-                executor, workers = stack.enter_context(runner.cluster(dask))
+                executor, workers = stack.enter_context(executors.cluster(dask))
             else:
-                workers = jobs or len(os.sched_getaffinity(0))
-                executor = stack.enter_context(runner.processes(workers))
+                workers = jobs or os.cpu_count() or 1
+                executor = stack.enter_context(executors.processes(workers))
             runner.run(panels, folder, executor, workers, repetitions=repetitions, quick=quick)
     for path in publish_all(panels, folder, quick):
         click.echo(path)

@@ -19,7 +19,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from experiments.engine.tasks import Outcome, Task, cell
 
@@ -32,6 +32,28 @@ class Done(NamedTuple):
 
 
 Add = Callable[[Task, Done], None]
+
+
+def whole_lines(path: Path) -> bytes:
+    """A file up to the last end of a line; nothing if there is no file."""
+    text = path.read_bytes() if path.exists() else b""
+    return text[: text.rfind(b"\n") + 1]
+
+
+@contextlib.contextmanager
+def appending(path: Path) -> Iterator[BinaryIO]:
+    """A file to add lines to, after its whole ones; one process at a time may have it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise RuntimeError(
+                f"another run is adding to {path}: wait for it or stop it, or let this one write "
+                "elsewhere."
+            ) from error
+        file.truncate(len(whole_lines(path)))
+        yield file
 
 
 @dataclass(frozen=True)
@@ -58,7 +80,7 @@ class Store:
         seconds = {task: line["seconds"] for task, line in self._lines(_unzipped(self.times))}
         found = {
             task: Done(line["outcome"], line["seconds"])
-            for task, line in self._lines(_whole_lines(self.live))
+            for task, line in self._lines(whole_lines(self.live))
         } | {
             task: Done(line["outcome"], seconds.get(task))
             for task, line in self._lines(_unzipped(self.outcomes))
@@ -68,16 +90,7 @@ class Store:
     @contextlib.contextmanager
     def adding(self) -> Iterator[Add]:
         """A function that records a task; one process at a time may have it."""
-        self.live.parent.mkdir(parents=True, exist_ok=True)
-        with self.live.open("ab") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise RuntimeError(
-                    f"another run is adding to {self.live}: wait for it or stop it, or let this "
-                    "one write elsewhere with --into."
-                ) from error
-            file.truncate(len(_whole_lines(self.live)))
+        with appending(self.live) as file:
 
             def add(task: Task, done: Done) -> None:
                 file.write(_line(task, outcome=done.outcome, seconds=done.seconds))
@@ -128,11 +141,6 @@ def _line(task: Task, **fields: Any) -> bytes:
             f"the outcome of {task} cannot be recorded ({error}): expected a dict of finite "
             "numbers, text, None and lists of them."
         ) from error
-
-
-def _whole_lines(path: Path) -> bytes:
-    text = path.read_bytes() if path.exists() else b""
-    return text[: text.rfind(b"\n") + 1]
 
 
 def _unzipped(path: Path) -> bytes:

@@ -1,42 +1,37 @@
 """The panels of the paper: each runs quickly, and shows what it says."""
 
+import functools
 import json
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from numpy.polynomial.hermite_e import hermegauss
 
 import experiments
+from experiments import __main__ as command_line
 from experiments import goodness_of_fit, right_marginals
-from experiments.engine import figures, runner
+from experiments.engine import executors, figures, runner
 from experiments.engine.page import SLOT, publish_all
 from experiments.engine.tasks import Task, cell
 
 PANELS = {name: runner.load(f"experiments.{name}") for name in experiments.PANELS}
 
 
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory):
-    """A quick run of every panel."""
-    folder = tmp_path_factory.mktemp("quick")
+def test_a_quick_run_leaves_results_and_figures(tmp_path):
+    """All panels in one test: they share what is compiled."""
     with ThreadPoolExecutor(1) as executor:
-        runner.run(list(PANELS.values()), folder, executor, 1, quick=True)
-    publish_all(PANELS.values(), folder, quick=True)
-    return folder
-
-
-@pytest.mark.parametrize("name", PANELS)
-def test_a_quick_run_leaves_a_result_and_a_figure(quick, name):
-    summary = json.loads((quick / "results" / f"{name}.json").read_text())
-    cells = PANELS[name].cells(quick=True)
-    assert len(summary["rows"]) == len(cells)
-    assert {row["repetitions"] for row in summary["rows"]} == set(cells.values())
-    assert (quick / "figures" / f"{name}.png").stat().st_size > 10_000
-    assert len(json.loads((quick / "times" / f"{name}.json").read_text())) == len(cells)
+        runner.run(list(PANELS.values()), tmp_path, executor, 1, quick=True)
+    publish_all(PANELS.values(), tmp_path, quick=True)
+    for name, panel in PANELS.items():
+        cells = panel.cells(quick=True)
+        summary = json.loads((tmp_path / "results" / f"{name}.json").read_text())
+        assert len(summary["rows"]) == len(cells)
+        assert {row["repetitions"] for row in summary["rows"]} == set(cells.values())
+        assert (tmp_path / "figures" / f"{name}.png").stat().st_size > 10_000
+        assert len(json.loads((tmp_path / "times" / f"{name}.json").read_text())) == len(cells)
 
 
 @pytest.mark.parametrize("name", PANELS)
@@ -113,14 +108,17 @@ def test_rejections_count_pvalues_at_the_level():
     assert found["interval"] == [0.0676, 0.9324]  # Clopper and Pearson
 
 
-def test_command_line(tmp_path):
-    """Another process, with a process of its own."""
-    command = [sys.executable, "-m", "experiments", "right_marginals", "--quick", "--jobs", "1"]
-    command += ["--repetitions", "1", "--into", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+def test_command_line(tmp_path, monkeypatch):
+    """With a thread for the processes: those are in test_runner."""
+    monkeypatch.setattr(executors, "processes", ThreadPoolExecutor)
+    options = ["right_marginals", "--quick", "--into", str(tmp_path)]
+    call = functools.partial(CliRunner().invoke, command_line.main, env=executors.ONE_THREAD)
+    nothing_yet = call([*options, "--page"])
+    assert (nothing_yet.exit_code, nothing_yet.stdout) == (0, "")
+    done = call([*options, "--repetitions", "1"])
+    assert done.exit_code == 0, done.output
     assert done.stdout == f"{tmp_path}/figures/right_marginals.png\n"
     assert "2/2" in done.stderr
-    unknown = subprocess.run([*command, "nothing"], capture_output=True, text=True)
-    assert unknown.returncode == 2
+    unknown = call([*options, "nothing"])
+    assert unknown.exit_code == 2
     assert "no panel nothing; there are laplace_dimensions" in unknown.stderr

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from dask.distributed import LocalCluster
 
-from experiments.engine import runner
+from experiments.engine import executors, runner
 from experiments.engine.page import SLOT, publish_all
 from experiments.engine.records import Store
 from experiments.engine.tasks import Outcome, Task
@@ -123,7 +123,7 @@ def test_a_cluster_gives_the_same_bytes(tmp_path, at_once):
         LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as local,
-        runner.cluster(local.scheduler_address) as (executor, workers),
+        executors.cluster(local.scheduler_address) as (executor, workers),
     ):
         assert workers == 2
         runner.run([toy.PANEL], tmp_path / "b", executor, workers)
@@ -176,7 +176,7 @@ def test_a_task_that_fails_is_named_and_those_before_it_stay(tmp_path, monkeypat
     monkeypatch.setattr(toy, "PANEL", Failing("tests.experiments.toy", "toys"))
     with pytest.raises(ArithmeticError) as caught:
         run(tmp_path)
-    assert "in toys: KSD (RBF), n = 10, repetition 1" in caught.value.__notes__[0]
+    assert ", toys: KSD (RBF), n = 10, repetition 1; what" in caught.value.__notes__[0]
     assert len(Store(tmp_path, "toys").read()) == 4
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.engine import figures, runner
+from experiments.engine import executors, figures, runner
 from experiments.engine.page import publish_all
 from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell
 
@@ -48,7 +48,7 @@ PANEL = Toy("tests.experiments.toy", "toys")
 
 
 def run_in_processes(folder: Path, jobs: int) -> None:
-    with runner.processes(jobs) as executor:
+    with executors.processes(jobs) as executor:
         runner.run([PANEL], folder, executor, jobs)
     publish_all([PANEL], folder)
 
