@@ -7,7 +7,7 @@ A state is a dict of "mu_U" (K,), "mu_V" (K,), "U" (N, K) and "V" (M, K). All co
 are normal. Given the other side, the rows of U are independent, and so are those of V.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -79,8 +79,8 @@ def _backward(columns: list[Array], right: Float[Array, "k n"]) -> Float[Array, 
 class Side(NamedTuple):
     """The ratings with the users, or the movies, as rows; 0 where there is none."""
 
-    ratings: Float[np.ndarray, "n m"]
-    known: Float[np.ndarray, "n m"]  # 1 where there is a rating
+    ratings: Any  # (n, m)
+    known: Any  # (n, m), 1 where there is a rating
 
 
 class Factorisation(eqx.Module):
@@ -118,7 +118,7 @@ class Factorisation(eqx.Module):
         """Of the posterior, up to a constant."""
         misfit = self.users.known * (self.users.ratings - x["U"] @ x["V"].T)
         parts = (misfit, x["U"] - x["mu_U"], x["V"] - x["mu_V"], x["mu_U"], x["mu_V"])
-        return -0.5 * sum(jnp.sum(part**2) for part in parts)
+        return -0.5 * jnp.sum(jnp.stack([jnp.sum(part**2) for part in parts]))
 
     def conditional(self, block: str, x: State) -> Normals:
         """p(block | the others), a law for every row of the block."""

@@ -12,7 +12,7 @@ from functools import cache, partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
 from steinwise.samplers import Minibatch
 from steinwise.target import AbstractTarget, Target
@@ -60,9 +60,10 @@ class Network:
     def log_prior(self, w: Float[Array, " d"]) -> Float[Array, ""]:
         return -0.5 * jnp.sum(w**2)
 
-    def log_likelihood(self, w: Float[Array, " d"], row: tuple[Array, Array]) -> Array:
+    def log_likelihood(self, w: Float[Array, " d"], row: tuple[ArrayLike, ArrayLike]) -> Array:
         """Of one datum, or of several together."""
-        return -0.5 * self.precision * jnp.sum((row[1] - self.predict(w, row[0])) ** 2)
+        inputs, responses = (jnp.asarray(part) for part in row)
+        return -0.5 * self.precision * jnp.sum((responses - self.predict(w, inputs)) ** 2)
 
     def log_density(self, w: Float[Array, " d"]) -> Float[Array, ""]:
         return self.log_prior(w) + self.log_likelihood(w, (self.inputs, self.responses))
@@ -113,7 +114,7 @@ def _line_scores(
         out = jnp.zeros(y.shape)
         for layer in np.unique(layers):
             chosen = np.flatnonzero(layers == layer)
-            index = np.array(coordinates)[chosen] - first_of[layer]
+            index = jnp.asarray(np.array(coordinates)[chosen] - first_of[layer])
             line = jax.vmap(partial(passed.along, int(layer)), in_axes=(None, None, 0))
             over_lines = jax.vmap(line)(index, w[np.array(coordinates)[chosen]], y[chosen])
             out = out.at[chosen].set(over_lines)
@@ -159,7 +160,7 @@ class _Pass:
         else:  # into the output, which is linear
             slope = self.after2[index] if layer == 4 else jnp.ones_like(self.output)
             output = self.output + step * slope
-        return self.network.precision * (self.network.responses - output) @ slope
+        return self.network.precision * jnp.dot(self.network.responses - output, slope)
 
 
 @cache
@@ -187,6 +188,6 @@ def typical_spread(network: Network, steps: int = 2000) -> Float[np.ndarray, " d
         return (1 + network.precision * jnp.sum(slopes**2, axis=0)) ** -0.5
 
     with jax.enable_x64(True):
-        each, layers = np.asarray(found(jnp.asarray(start))), network.layer()
-    medians = np.array([np.median(each[layers == layer]) for layer in range(6)])
-    return medians[layers]
+        each = np.asarray(found(jnp.asarray(start)))
+    layers = network.layer()
+    return np.array([np.median(each[layers == layer]) for layer in layers])
