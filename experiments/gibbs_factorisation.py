@@ -95,7 +95,7 @@ class GibbsFactorisation(Panel):
             seed=task.seed(),
             progress=False,
         )
-        return _along({name: values[0] for name, values in found.items()}, rating[out])
+        return curves({name: values[0] for name, values in found.items()}, rating[out])
 
     def summarise(self, found: Found) -> dict[str, Any]:
         rows = [
@@ -184,7 +184,7 @@ def checkpoints(count: int) -> np.ndarray:
     return np.unique(np.geomspace(1, count, CHECKPOINTS).round().astype(int))
 
 
-def _along(kept: dict[str, np.ndarray], ratings: np.ndarray) -> Outcome:
+def curves(kept: dict[str, np.ndarray], ratings: np.ndarray) -> Outcome:
     """The run at its checkpoints; means are over all kept states so far, or since the last one."""
     counts = checkpoints(len(kept["contribution"]))
     totals = np.cumsum(kept["contribution"])[counts - 1]
