@@ -44,7 +44,7 @@ def main(
     if unknown:
         raise click.BadParameter(f"no panel {', '.join(unknown)}; there are {', '.join(PANELS)}")
     os.environ.update(executors.ONE_THREAD)  # before JAX starts, here and in the processes
-    from experiments.engine.page import publish_all
+    from experiments.engine.page import publish
 
     panels = [runner.load(f"experiments.{name}") for name in names or PANELS]
     folder = into or (QUICK_FOLDER if quick else FOLDER)
@@ -56,8 +56,8 @@ def main(
                 workers = jobs or os.cpu_count() or 1
                 executor = stack.enter_context(executors.processes(workers))
             runner.run(panels, folder, executor, workers, repetitions=repetitions, quick=quick)
-    for path in publish_all(panels, folder, quick):
-        click.echo(path)
+    for panel in panels:
+        click.echo(publish(panel, folder, quick))
 
 
 if __name__ == "__main__":

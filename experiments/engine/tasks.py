@@ -17,9 +17,9 @@ and its class says five things:
 - ``figure(summary, seconds)``: ``figures/NAME.png``;
 - ``measured(summary, seconds)``: the words and the table beside the figure, as Markdown.
 
-The runner calls the last three with whatever is recorded so far, so that a run cut short gives a
-whole figure with fewer repetitions: say in the figure how many there are. `seconds` has the CPU
-seconds of every cell's tasks.
+The last three are called with whatever is recorded so far, once every cell has a record, so that a
+run cut short gives a whole figure with fewer repetitions: say in the figure how many there are.
+`seconds` has the CPU seconds of every cell's tasks.
 
 Records belong to a **study**. Panels with the same `study` share tasks: a cell that two panels
 show is run once. They must have the same `run`.

@@ -14,7 +14,7 @@ import experiments
 from experiments import __main__ as command_line
 from experiments import goodness_of_fit, right_marginals
 from experiments.engine import executors, figures, runner
-from experiments.engine.page import SLOT, publish_all
+from experiments.engine.page import SLOT, publish
 from experiments.engine.tasks import Task, cell
 
 PANELS = {name: runner.load(f"experiments.{name}") for name in experiments.PANELS}
@@ -24,8 +24,8 @@ def test_a_quick_run_leaves_results_and_figures(tmp_path):
     """All panels in one test: they share what is compiled."""
     with ThreadPoolExecutor(1) as executor:
         runner.run(list(PANELS.values()), tmp_path, executor, 1, quick=True)
-    publish_all(PANELS.values(), tmp_path, quick=True)
     for name, panel in PANELS.items():
+        publish(panel, tmp_path, quick=True)
         cells = panel.cells(quick=True)
         summary = json.loads((tmp_path / "results" / f"{name}.json").read_text())
         assert len(summary["rows"]) == len(cells)
@@ -114,10 +114,10 @@ def test_command_line(tmp_path, monkeypatch):
     options = ["right_marginals", "--quick", "--into", str(tmp_path)]
     call = functools.partial(CliRunner().invoke, command_line.main, env=executors.ONE_THREAD)
     nothing_yet = call([*options, "--page"])
-    assert (nothing_yet.exit_code, nothing_yet.stdout) == (0, "")
+    assert nothing_yet.stdout == "right_marginals: 2 of 2 cells have no record yet\n"
     done = call([*options, "--repetitions", "1"])
     assert done.exit_code == 0, done.output
-    assert done.stdout == f"{tmp_path}/figures/right_marginals.png\n"
+    assert done.stdout == f"right_marginals: {tmp_path}/figures/right_marginals.png\n"
     assert "2/2" in done.stderr
     unknown = call([*options, "nothing"])
     assert unknown.exit_code == 2

@@ -13,7 +13,7 @@ import pytest
 from dask.distributed import LocalCluster
 
 from experiments.engine import executors, runner
-from experiments.engine.page import SLOT, publish_all
+from experiments.engine.page import SLOT, publish
 from experiments.engine.records import Store
 from experiments.engine.tasks import Outcome, Task
 from tests.experiments import toy
@@ -24,7 +24,7 @@ TASKS = 20  # of the toy
 def run(folder: Path, **options) -> None:
     with ThreadPoolExecutor(1) as executor:
         runner.run([toy.PANEL], folder, executor, 1, **options)
-    publish_all([toy.PANEL], folder)
+    publish(toy.PANEL, folder)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -127,7 +127,7 @@ def test_a_cluster_gives_the_same_bytes(tmp_path, at_once):
     ):
         assert workers == 2
         runner.run([toy.PANEL], tmp_path / "b", executor, workers)
-    publish_all([toy.PANEL], tmp_path / "b")
+    publish(toy.PANEL, tmp_path / "b")
     assert contents(tmp_path / "b") == at_once
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.engine import executors, figures, runner
-from experiments.engine.page import publish_all
+from experiments.engine.page import publish
 from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell
 
 LOG, PAUSE = "TOY_LOG", "TOY_PAUSE"  # environment variables
@@ -50,7 +50,7 @@ PANEL = Toy("tests.experiments.toy", "toys")
 def run_in_processes(folder: Path, jobs: int) -> None:
     with executors.processes(jobs) as executor:
         runner.run([PANEL], folder, executor, jobs)
-    publish_all([PANEL], folder)
+    publish(PANEL, folder)
 
 
 if __name__ == "__main__":
