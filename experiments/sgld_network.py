@@ -160,6 +160,7 @@ class SgldNetwork(Panel):
             label_axes(column[1], "", "", "1 / effective sample size")
             _curve(column[1], rows, [row["inverse_ess"] for row in rows], "inverse ESS", ESS_LOOK)
             column[1].set_yscale("log")
+            column[1].set_ylim(1e-3, 1)
             label_axes(column[2], "", "step size", "error against HMC")
             for name, (label, look) in ERRORS.items():
                 _curve(column[2], rows, [row.get(name, []) for row in rows], label, look)
@@ -179,7 +180,7 @@ class SgldNetwork(Panel):
             ncols=2,
             fontsize=9,
             frameon=False,
-            title="dots: chains; lines: their median; grey bars: diverged",
+            title="small: single chains; lines: their median; grey bars: diverged",
             title_fontsize=8,
         )
         return figure
@@ -208,9 +209,17 @@ class SgldNetwork(Panel):
 def _curve(ax: "Axes", rows: list[dict], chains: list[list[float]], label: str, look: dict) -> None:
     """The chains of every step size as dots, and their median as a line."""
     for row, values in zip(rows, chains, strict=True):
-        ax.plot([row["step"]] * len(values), values, ".", markersize=4, color=look["color"])
+        ax.plot(
+            [row["step"]] * len(values),
+            values,
+            linestyle="none",
+            marker=look["marker"],
+            markersize=3,
+            color=look["color"],
+            alpha=0.5,
+        )
     middle = [np.median(values) if values else np.nan for values in chains]
-    ax.plot([row["step"] for row in rows], middle, label=label, markersize=5, linewidth=1.4, **look)
+    ax.plot([row["step"] for row in rows], middle, label=label, markersize=6, linewidth=1.4, **look)
 
 
 def hamiltonian(model: Network, start: np.ndarray, task: Task) -> tuple[np.ndarray, float]:
