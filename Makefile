@@ -20,7 +20,7 @@ help:
 	@echo "make size              rejection rates of draws that are right (hours; resumes)"
 	@echo "make power             rejection rates of draws that are wrong (an hour or so; resumes)"
 	@echo "make cost              CPU seconds and memory, as ratios to a plain NumPy KSD"
-	@echo "make reproduce         every panel of the paper's figures (about nine CPU hours; resumes)"
+	@echo "make reproduce         every panel of the paper's figures (about ten CPU hours; resumes)"
 	@echo "PYTHON=... chooses the interpreter (3.11 or later), VENV=... the environment's folder"
 
 $(VENV)/bin/python:

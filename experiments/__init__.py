@@ -7,6 +7,7 @@ PANELS = (
     "right_draws",
     "right_marginals",
     "laplace_noise",
+    "laplace_noise_draws",
     "laplace_noise_imq",
     "laplace_dimensions_imq",
     "laplace_draws_imq",

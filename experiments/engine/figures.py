@@ -94,7 +94,7 @@ def log_ticks(ax: "Axes", values: Sequence[int]) -> None:
 
 def beside(value: float, place: int, count: int) -> float:
     """The value, moved on a logarithmic axis so that equal curves do not hide each other."""
-    return value * 1.02 ** (place - (count - 1) / 2)
+    return value * 1.03 ** (place - (count - 1) / 2)
 
 
 def save(figure: "Figure", path: Path) -> None:
