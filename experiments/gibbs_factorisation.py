@@ -115,9 +115,9 @@ class GibbsFactorisation(Panel):
         (falls, sees), (height, rmse) = figure.subplots(2, 2)
         label_axes(falls, "what the paper plots", "iteration", "|block KCC-SD|, mean so far")
         label_axes(sees, "a Stein identity along the symmetry", "iteration", "$|D|^2 / E|D|^2$")
-        label_axes(height, "log posterior", "iteration", "below its end")
+        label_axes(height, "log posterior", "iteration", "log posterior, up to a constant")
         label_axes(rmse, "held-out ratings", "iteration", "RMSE, predictions so far")
-        labelled = set()
+        labelled, settled = set(), []
         for row in summary["rows"]:
             color, marker, label = style(row["method"])
             dashed = row["method"] == "Gibbs" and row["start"] == "prior"
@@ -137,9 +137,8 @@ class GibbsFactorisation(Panel):
                 falls.plot(x, np.abs(chain["kccsd"]), **look)
                 sees.plot(x, chain["imbalance"], **look | {"label": None})
                 if row["method"] == "Gibbs":
-                    end = np.mean(chain["log_posterior"][-5:])
-                    below = np.maximum(end - np.array(chain["log_posterior"]), 1.0)
-                    height.plot(x, below, **look | {"label": None})
+                    height.plot(x, chain["log_posterior"], **look | {"label": None})
+                    settled += chain["log_posterior"][len(x) // 4 :]
                     rmse.plot(x, chain["rmse"], **look | {"label": None})
         first = summary["rows"][0]["chains"][0]
         slope = first["kccsd_error"][-1] * np.sqrt(
@@ -147,8 +146,11 @@ class GibbsFactorisation(Panel):
         )
         falls.plot(first["iteration"], slope, label="its standard error", **REFERENCE_LINE)
         sees.axhline(1, **REFERENCE_LINE)
-        for ax in (falls, sees, height):
+        for ax in (falls, sees):
             ax.set_yscale("log")
+        if settled:  # the first iterations are far below
+            room = 0.2 * (max(settled) - min(settled))
+            height.set_ylim(min(settled) - room, max(settled) + room)
         for ax in (falls, sees, height, rmse):
             ax.set_xscale("log")
         figure.legend(loc="outside lower center", ncols=4, fontsize=9, frameon=False)
@@ -157,7 +159,7 @@ class GibbsFactorisation(Panel):
     def measured(self, summary: dict[str, Any], seconds: Seconds) -> str:  # noqa: ARG002
         head = "| chain | block KCC-SD at the end | the same, in standard errors | "
         shown = [30, 500, 1500, 5000, 26_000]
-        head += " | ".join(f"D at {iteration}" for iteration in shown)
+        head += " | ".join(f"ratio at {iteration}" for iteration in shown)
         lines = [head + " | held-out RMSE |", "|---" * (4 + len(shown)) + "|"]
         for row in summary["rows"]:
             for chain in row["chains"]:

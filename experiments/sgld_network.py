@@ -160,7 +160,7 @@ class SgldNetwork(Panel):
             label_axes(column[1], "", "", "1 / effective sample size")
             _curve(column[1], rows, [row["inverse_ess"] for row in rows], "inverse ESS", ESS_LOOK)
             column[1].set_yscale("log")
-            column[1].set_ylim(1e-3, 1)
+            column[1].set_ylim(0.03, 1)
             label_axes(column[2], "", "step size", "error against HMC")
             for name, (label, look) in ERRORS.items():
                 _curve(column[2], rows, [row.get(name, []) for row in rows], label, look)
