@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -42,8 +41,8 @@ class MetropolisWithinGibbs(AbstractSampler):
     """
 
     log_density: Callable[[Array], Array]
-    scale: Float[np.ndarray, "*d"] = eqx.field(converter=np.asarray)
-    bias: Float[np.ndarray, ""] = eqx.field(converter=np.asarray)
+    scale: np.ndarray  # one, or one per coordinate
+    bias: Float[np.ndarray, ""]
 
     def __init__(
         self, log_density: Callable[[Array], Array], *, scale: Any, bias: float = 0.0
@@ -76,7 +75,7 @@ class MetropolisWithinGibbs(AbstractSampler):
     ) -> Float[Array, ""]:
         """Coordinate j after this many of the sampler's own steps on it, the others held at x.
 
-        A draw from q(x_j | x_-j), nearly: that of the sampler, bias and all. `start` must come from
+        A draw from `q(x_j | x_-j)`, nearly: that of the sampler, bias and all. `start` must come from
         elsewhere, another draw's coordinate; started at x_j the result depends on x_j for as long
         as the inner chain remembers it, and KCC-SD takes that for a fault of the draws.
         """
