@@ -75,9 +75,9 @@ class MetropolisWithinGibbs(AbstractSampler):
     ) -> Float[Array, ""]:
         """Coordinate j after this many of the sampler's own steps on it, the others held at x.
 
-        A draw from `q(x_j | x_-j)`, nearly: that of the sampler, bias and all. `start` must come from
-        elsewhere, another draw's coordinate; started at x_j the result depends on x_j for as long
-        as the inner chain remembers it, and KCC-SD takes that for a fault of the draws.
+        Nearly a draw from `q(x_j | x_-j)`, that of the sampler, bias and all. `start` must come
+        from elsewhere, another draw's coordinate; started at x_j the result depends on x_j for as
+        long as the inner chain remembers it, and KCC-SD takes that for a fault of the draws.
         """
         placed = x.at[j].set(start)
 
