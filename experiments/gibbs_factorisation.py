@@ -71,7 +71,7 @@ class GibbsFactorisation(Panel):
         common = {"data": "MovieLens 100K"}
         return {
             cell("Gibbs", start="small", iterations=26_000, **common): 1,
-            **{cell("Gibbs", start=start, iterations=5_000, **common): 1 for start in STARTS},
+            **{cell("Gibbs", start=start, iterations=5_000, **common): 2 for start in STARTS},
             cell("frozen", start="small", iterations=5_000, **common): 1,
         }
 
