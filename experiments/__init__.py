@@ -12,5 +12,8 @@ PANELS = (
     "laplace_dimensions_imq",
     "laplace_draws_imq",
     "laplace_time_imq",
+    "sgld_network",
+    "gibbs_factorisation",
+    "biased_metropolis",
 )
 """Modules of this package, in the order of the page; each has a `PANEL`."""

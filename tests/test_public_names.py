@@ -43,6 +43,7 @@ PUBLIC_NAMES = [
     "methods",
     "points",
     "rfsd",
+    "samplers",
     "sksd",
     "thin",
 ]

@@ -30,6 +30,12 @@ STYLES = {  # the colours of Okabe and Ito, safe for the colour-blind, with grey
     "FSSD-opt": Style("#56B4E9", "D", "FSSD-opt"),
     "sliced KSD, axes": Style("#000000", "P", "sliced KSD on the axes"),
     "KSDAgg": Style("#777777", "*", "KSDAgg"),
+    # samplers, in Tol's muted colours, which are safe too
+    "biased Metropolis": Style("#AA4499", "o", "biased Metropolis within Gibbs"),
+    "Gibbs": Style("#882255", "o", "Gibbs sampler"),
+    "frozen": Style("#999933", "s", "frozen at the start, only y drawn"),
+    "SGLD": Style("#332288", "o", "SGLD"),
+    "HMC": Style("#44AA99", "s", "Hamiltonian Monte Carlo"),
 }
 
 
@@ -59,13 +65,18 @@ def lines(method: str) -> dict[str, Any]:
 def new_axes(title: str, x: str, y: str) -> tuple["Figure", "Axes"]:
     """A figure for a printed page; the legend goes to the right of it."""
     figure, (ax,) = new_figure(1, width=7.2, height=4.0)
+    label_axes(ax, title, x, y)
+    return figure, ax
+
+
+def label_axes(ax: "Axes", title: str, x: str, y: str) -> None:
+    """The look of all axes."""
     ax.set_title(title, fontsize=11)
     ax.set_xlabel(x, fontsize=11)
     ax.set_ylabel(y, fontsize=11)
     ax.tick_params(labelsize=10)
     ax.grid(alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
-    return figure, ax
 
 
 def legend(figure: "Figure", note: str) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from steinwise import graphs as graphs
     from steinwise import kernels as kernels
     from steinwise import methods as methods
+    from steinwise import samplers as samplers
     from steinwise.adapters.arviz import from_arviz as from_arviz
     from steinwise.adapters.blackjax import from_blackjax as from_blackjax
     from steinwise.adapters.numpyro import from_numpyro as from_numpyro
@@ -80,6 +81,7 @@ _HOME = {
     "methods": None,
     "points": "stein_points",
     "rfsd": "discrepancies",
+    "samplers": None,
     "sksd": "discrepancies",
     "thin": "thinning",
 }  # the module a name lives in; None where the name is a module itself
@@ -120,6 +122,7 @@ __all__ = [
     "methods",
     "points",
     "rfsd",
+    "samplers",
     "sksd",
     "thin",
 ]

@@ -31,7 +31,8 @@ from steinwise.methods.kernelized import monitored
 from steinwise.options import require_whole
 from steinwise.random import stream
 from steinwise.samples import Samples
-from steinwise.statistics import AbstractStatistic, BatchSums, add_rows
+from steinwise.statistics import AbstractStatistic, BatchSums
+from steinwise.stored import add_rows
 from steinwise.target import AbstractTarget
 from steinwise.threads import one_blas_thread
 from steinwise.work import Work

@@ -1,0 +1,1 @@
+"""The posteriors that the panels on samplers look at."""

@@ -1,0 +1,326 @@
+"""Figure 3, left: which step size of SGLD do KCC-SD and the effective sample size choose?
+
+The posterior is that of `models.network` on the yacht data. The paper gives no prior, precision,
+bins or atoms; here the weights are standard normal, the precision is 10 or 100, and chains start at
+draws of the prior. KCC-SD is computed on a random subset of the weights and scaled up; its stand-in
+is the marginal histogram of a weight over draws that are not tested: the first fifth of the same
+chain as in the paper, or the other chains. A reference by Hamiltonian Monte Carlo says which step
+size gives the better predictions.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from arviz_stats.base.array import array_stats
+
+from experiments.data import yacht
+from experiments.engine.figures import label_axes, style
+from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell
+from experiments.models.network import Network, standardised, typical_spread
+from steinwise import functional
+from steinwise.chains import evenly
+from steinwise.conditionals import Histogram, TrainingData
+from steinwise.kernels import RBF
+from steinwise.plots import REFERENCE, new_figure
+from steinwise.samplers import SGLD
+from steinwise.work import Work
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+STEPS = {  # half decades around the edge of stability, which goes like 1 / precision
+    10: (1e-8, 1e-6, 1e-5, 3.2e-5, 1e-4, 3.2e-4, 1e-3, 1e-2),
+    100: (1e-6, 1e-5, 1e-4),
+}
+BATCH = 256
+CHAINS = 4
+WEIGHTS = 60  # of 701, at random, the same for all step sizes
+TESTED = 50  # draws of a chain
+TRAIN = 0.2  # of a chain, the first part of it
+BINS = (20, 10)
+SHOWN_DATA = 77  # inputs at which predictions are compared: every fourth
+VARIANTS = {  # name: (bandwidth in conditional spreads, stand-in from the other chains, bins)
+    "sigma = 1": (False, False, BINS[0]),
+    "sigma = 1, 10 bins": (False, False, BINS[1]),
+    "conditional spread": (True, False, BINS[0]),
+    "conditional spread, other chains": (True, True, BINS[0]),
+}
+_KCCSD = {"color": style("approximate KCC-SD").color}
+CURVES = {  # the variants that are shown
+    "sigma = 1": {**_KCCSD, "marker": "o"},
+    "conditional spread": {**_KCCSD, "marker": "^", "linestyle": "--"},
+    "conditional spread, other chains": {**_KCCSD, "marker": "x", "linestyle": ":"},
+}
+ESS_LOOK = {"color": "#000000", "marker": "D"}
+ERRORS = {
+    "mean_error": ("predictive mean, in sds", {"color": style("HMC").color, "marker": "s"}),
+    "spread_error": (
+        "log of the predictive sd",
+        {"color": style("HMC").color, "marker": "v", "linestyle": "--"},
+    ),
+}
+
+
+@cache  # what is compiled for a network serves all step sizes
+def network(data: str, precision: float) -> Network:
+    """On the yacht data, or on a small set of made-up data for a run in seconds."""
+    if data == "yacht":
+        inputs, responses = yacht()
+        return Network(standardised(inputs), standardised(responses), precision)
+    rng = np.random.default_rng(0)
+    inputs = rng.normal(size=(308, 2))
+    responses = np.sin(inputs[:, 0]) + 0.1 * rng.normal(size=308)
+    return Network(inputs, standardised(responses), precision, hidden=(4, 3))
+
+
+@dataclass(frozen=True)
+class SgldNetwork(Panel):
+    def cells(self, quick: bool) -> Mapping[Cell, int]:
+        if quick:
+            common = {"data": "simulated", "precision": 10}
+            return {
+                cell("HMC", burn_in=100, draws=100, **common): 1,
+                cell("SGLD", step=1e-3, burn_in=500, draws=500, **common): 1,
+            }
+        chosen = []
+        for precision, steps in STEPS.items():
+            common = {"data": "yacht", "precision": precision}
+            chosen += [cell("HMC", burn_in=500, draws=1000, **common)]
+            chosen += [
+                cell("SGLD", step=step, burn_in=50_000, draws=10_000, **common) for step in steps
+            ]
+        return dict.fromkeys(chosen, 1)
+
+    def run(self, task: Task) -> Outcome:
+        """All chains of a step size together: one is the stand-in of the other."""
+        model = network(task["data"], task["precision"])
+        start = task.draws_generator().normal(size=(CHAINS, model.dim))
+        if task.cell.method == "HMC":
+            draws, acceptance = hamiltonian(model, start, task)
+            return predictions(model, draws) | {"acceptance": _rounded(acceptance)}
+        draws = SGLD(model.minibatch(BATCH), task["step"]).sample(
+            start, task["draws"], warmup=task["burn_in"], seed=task.seed(), progress=False
+        )
+        if not (np.isfinite(draws).all() and np.abs(draws).max() < 1e6):
+            return {"diverged": 1}
+        chosen = np.sort(np.random.default_rng(0).permutation(model.dim)[:WEIGHTS])
+        effective = [
+            array_stats.ess(chain[None, :, chosen], chain_axis=0, draw_axis=1, method="identity")
+            for chain in draws
+        ]
+        return predictions(model, draws) | {
+            "diverged": 0,
+            "inverse_ess": [_rounded(1 / np.mean(each)) for each in effective],
+            "kccsd": discrepancies(model, draws, chosen, task.seed()),
+        }
+
+    def summarise(self, found: Found) -> dict[str, Any]:
+        references = {
+            one["precision"]: outcomes[0]
+            for one, outcomes in found.items()
+            if one.method == "HMC" and outcomes
+        }
+        rows = []
+        for one, outcomes in found.items():
+            row = {"method": one.method, **dict(one.setting), "repetitions": len(outcomes)}
+            for outcome in outcomes[:1]:
+                kept = ("acceptance", "diverged", "rhat", "log_posterior", "inverse_ess", "kccsd")
+                row |= {name: outcome[name] for name in kept if name in outcome}
+                if "kccsd" in outcome and one["precision"] in references:
+                    row |= errors(outcome, references[one["precision"]])
+            rows.append(row)
+        return {"rows": rows}
+
+    def figure(self, summary: dict[str, Any], seconds: Seconds) -> "Figure":  # noqa: ARG002
+        shown = [row for row in summary["rows"] if "kccsd" in row]
+        precisions = sorted({row["precision"] for row in shown})
+        figure, _ = new_figure(1, width=4.9 * max(1, len(precisions)), height=9.0)
+        figure.clear()
+        grid = figure.subplots(
+            3, max(1, len(precisions)), squeeze=False, sharex="col", sharey="row"
+        )
+        for column, precision in zip(grid.T, precisions, strict=False):
+            rows = [row for row in shown if row["precision"] == precision]
+            lost = [
+                row["step"]
+                for row in summary["rows"]
+                if row.get("diverged") and row["precision"] == precision
+            ]
+            label_axes(column[0], f"noise precision {precision}", "", "approximate KCC-SD")
+            for name, look in CURVES.items():
+                chains = [row["kccsd"][name] for row in rows]
+                _curve(column[0], rows, chains, f"KCC-SD, {name}", look)
+            column[0].set_yscale("symlog", linthresh=10)
+            label_axes(column[1], "", "", "1 / effective sample size")
+            _curve(column[1], rows, [row["inverse_ess"] for row in rows], "inverse ESS", ESS_LOOK)
+            column[1].set_yscale("log")
+            column[1].set_ylim(0.03, 1)
+            label_axes(column[2], "", "step size", "error against HMC")
+            for name, (label, look) in ERRORS.items():
+                _curve(column[2], rows, [row.get(name, []) for row in rows], label, look)
+            column[2].set_yscale("log")
+            for ax in column:
+                ax.set_xscale("log")
+                for step in lost:
+                    ax.axvline(step, color=REFERENCE, linewidth=4, alpha=0.25)
+        handles: dict[str, Any] = {}
+        for ax in grid[:, 0]:
+            found, labels = ax.get_legend_handles_labels()
+            handles |= dict(zip(labels, found, strict=True))
+        figure.legend(
+            handles.values(),
+            handles.keys(),
+            loc="outside lower center",
+            ncols=2,
+            fontsize=9,
+            frameon=False,
+            title="small: single chains; lines: their median; grey bars: diverged",
+            title_fontsize=8,
+        )
+        return figure
+
+    def measured(self, summary: dict[str, Any], seconds: Seconds) -> str:  # noqa: ARG002
+        names = [*VARIANTS]
+        head = ["precision", "step", *(f"KCC-SD, {name}" for name in names)]
+        head += ["1 / ESS", "error of the mean", "error of log sd", "log posterior"]
+        lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+        for row in summary["rows"]:
+            start = f"| {row['precision']} | "
+            if row["method"] == "HMC" and "rhat" in row:
+                lines.append(
+                    f"{start}HMC |{' |' * (len(names) + 3)} {np.median(row['log_posterior']):.0f} |"
+                )
+            elif row.get("diverged"):
+                lines.append(f"{start}{row['step']:g} | diverged |{' |' * (len(names) + 3)}")
+            elif "kccsd" in row:
+                found = [row["kccsd"][name] for name in names]
+                found += [row["inverse_ess"], row.get("mean_error"), row.get("spread_error")]
+                cells = [f"{np.median(v):.3g}" if v else "" for v in [*found, row["log_posterior"]]]
+                lines.append(f"{start}{row['step']:g} | {' | '.join(cells)} |")
+        return "Medians of the chains:\n\n" + "\n".join(lines) + "\n"
+
+
+def _curve(ax: "Axes", rows: list[dict], chains: list[list[float]], label: str, look: dict) -> None:
+    """The chains of every step size as dots, and their median as a line."""
+    for row, values in zip(rows, chains, strict=True):
+        ax.plot(
+            [row["step"]] * len(values),
+            values,
+            linestyle="none",
+            marker=look["marker"],
+            markersize=3,
+            color=look["color"],
+            alpha=0.5,
+        )
+    middle = [np.median(values) if values else np.nan for values in chains]
+    ax.plot([row["step"] for row in rows], middle, label=label, markersize=6, linewidth=1.4, **look)
+
+
+def hamiltonian(model: Network, start: np.ndarray, task: Task) -> tuple[np.ndarray, float]:
+    """Draws of BlackJAX's HMC, 100 leapfrog steps a draw, and the share that was accepted."""
+    import blackjax
+
+    def chain(key: jax.Array, start: jax.Array) -> tuple[jax.Array, jax.Array]:
+        key_adapt, key_draw = jax.random.split(key)
+        adapt: Any = blackjax.window_adaptation(
+            blackjax.hmc, model.log_density, num_integration_steps=100
+        )
+        (state, settings), _ = adapt.run(key_adapt, start, task["burn_in"])
+        step: Any = blackjax.hmc(model.log_density, **settings).step
+
+        def one(state: Any, key: jax.Array) -> tuple[Any, tuple]:
+            state, info = step(key, state)
+            return state, (state.position, info.acceptance_rate)
+
+        keys = jax.random.split(key_draw, task["draws"])
+        return jax.lax.scan(one, state, keys)[1]
+
+    with jax.enable_x64(True):
+        keys = jax.random.split(jax.random.key(task.seed() % 2**31), len(start))
+        draws, accepted = jax.jit(
+            lambda keys, start: jax.lax.map(lambda a: chain(*a), (keys, start))
+        )(keys, jnp.asarray(start))
+    return np.asarray(draws), float(np.asarray(accepted).mean())
+
+
+def predictions(model: Network, draws: np.ndarray) -> Outcome:
+    """Mean and standard deviation of f(x) in every chain, and how far the chains agree."""
+    rows = evenly(len(model.inputs), SHOWN_DATA)
+    some = draws[:, evenly(draws.shape[1], 200)]
+    with jax.enable_x64(True):
+        f = jax.vmap(jax.vmap(lambda w: model.predict(w, jnp.asarray(model.inputs[rows]))))
+        heights = jax.vmap(jax.vmap(model.log_density))
+        values, height = (np.asarray(each(jnp.asarray(some))) for each in (f, heights))
+    return {
+        "mean": [[_rounded(v, 4) for v in chain] for chain in values.mean(axis=1)],
+        "sd": [[_rounded(v, 4) for v in chain] for chain in values.std(axis=1)],
+        "rhat": _rounded(
+            np.median(array_stats.rhat(values, chain_axis=0, draw_axis=1, method="rank"))
+        ),
+        "log_posterior": [_rounded(v) for v in height.mean(axis=1)],
+    }
+
+
+def discrepancies(
+    model: Network, draws: np.ndarray, chosen: np.ndarray, seed: int
+) -> dict[str, list[float]]:
+    """Approximate KCC-SD of every chain, in the variants, scaled up to all weights."""
+    target, spread = model.target(), typical_spread(model)[chosen]
+    first = round(TRAIN * draws.shape[1])
+    trained, tested = draws[:, :first], draws[:, first:]
+    tested = tested[:, evenly(tested.shape[1], TESTED)]
+    found: dict[str, list[float]] = {}
+    for name, (scaled, others, bins) in VARIANTS.items():
+        unit = spread if scaled else np.ones(len(chosen))
+        found[name] = []
+        for c, x in enumerate(tested):
+            source = np.delete(draws, c, axis=0) if others else trained[[c]]
+            points, weights = _histogram(source, chosen, bins, target, seed, x)
+            scores = target.score(x)[:, chosen], target.line_scores(x, chosen, points)
+            with jax.enable_x64(True):
+                own, b, y, b_y, w = map(
+                    jnp.asarray, (x[:, chosen], scores[0], points, scores[1], weights)
+                )
+                each = np.asarray(functional.kccsd_contributions(RBF(unit), own, b, y, b_y, w))
+            # in units of the bandwidth: what sigma = 1 gives for weights that are divided by it
+            value = float(np.sum(np.mean(each, axis=0) * unit**2)) * model.dim / len(chosen)
+            found[name].append(_rounded(value))
+    return found
+
+
+def _histogram(
+    source: np.ndarray, chosen: np.ndarray, bins: int, target: Any, seed: int, x: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Atoms and weights of the marginal histograms of the chosen weights."""
+    rows = source[:, evenly(source.shape[1], 500), :][..., chosen].reshape(-1, len(chosen))
+    labels = tuple(str(j) for j in chosen)
+    blocks = tuple(np.array([j]) for j in range(len(chosen)))
+    data = TrainingData(rows[::2], rows[1::2], blocks, labels, target, Work(seed, progress=False))
+    atoms = Histogram(bins, hidden=1, epochs=0).fit(data).atoms(x[:, chosen], seed, 0)
+    return np.array(atoms.points), atoms.weights
+
+
+def errors(outcome: Outcome, reference: Outcome) -> Outcome:
+    """Of every chain's predictions: RMS error of the mean in reference sds, and of log sd."""
+    means, sds = np.array(reference["mean"]), np.array(reference["sd"])
+    mean = means.mean(axis=0)
+    sd = np.sqrt((sds**2).mean(axis=0) + means.var(axis=0))
+    away = (np.array(outcome["mean"]) - mean) / sd
+    ratio = np.log(np.maximum(np.array(outcome["sd"]), 1e-6) / sd)
+    return {
+        "mean_error": [_rounded(v) for v in np.sqrt((away**2).mean(axis=1))],
+        "spread_error": [_rounded(v) for v in np.sqrt((ratio**2).mean(axis=1))],
+    }
+
+
+def _rounded(value: Any, digits: int = 5) -> float:
+    return float(f"{value:.{digits}g}")
+
+
+PANEL = SgldNetwork(__name__, "sgld_network")

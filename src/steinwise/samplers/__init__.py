@@ -1,0 +1,8 @@
+"""Samplers whose faults are known: what the experiments need and no library has in that form."""
+
+from steinwise.samplers.abstract import AbstractSampler
+from steinwise.samplers.gibbs import Gibbs
+from steinwise.samplers.langevin import SGLD, Minibatch
+from steinwise.samplers.metropolis import MetropolisWithinGibbs
+
+__all__ = ["SGLD", "AbstractSampler", "Gibbs", "MetropolisWithinGibbs", "Minibatch"]

@@ -1,0 +1,64 @@
+"""The panels on samplers: what they compute, where the answer is known."""
+
+import numpy as np
+import pytest
+
+import steinwise as sw
+from experiments import biased_metropolis, gibbs_factorisation, sgld_network
+from experiments.models.network import Network
+from steinwise.samplers import MetropolisWithinGibbs
+
+
+def _kccsd(sampler, draws, pool, steps):
+    conditional = biased_metropolis.stand_in(sampler, pool, steps)
+    return [
+        sw.kccsd(x[None], biased_metropolis.TARGET, conditional=conditional).value for x in draws
+    ]
+
+
+def test_y_from_another_draw_is_fair_and_y_from_x_itself_is_not():
+    """Without bias the truth is 0; one step from x gives about 20, as y remembers x."""
+    sampler = MetropolisWithinGibbs(biased_metropolis.log_posterior, scale=0.5)
+    start = np.broadcast_to(biased_metropolis.TRUTH, (12, 2))
+    draws = sampler.sample(start, 200, warmup=100, thin=10)
+    fair = _kccsd(sampler, draws, draws.reshape(-1, 2), 50)
+    assert abs(np.mean(fair)) < 4 * np.std(fair, ddof=1) / np.sqrt(12)
+    assert 10 < np.mean(_kccsd(sampler, draws, None, 1)) < 30
+
+
+def test_curves_along_a_run():
+    """Means over all states so far for KCC-SD and predictions, since the last point otherwise."""
+    kept = {
+        "contribution": np.array([4.0, 0.0, 2.0, 2.0]),
+        "imbalance": np.array([8.0, 4.0, 2.0, 1.0]),
+        "log_posterior": np.zeros(4),
+        "predicted": np.array([[1.0], [3.0], [2.0], [2.0]]),
+    }
+    found = gibbs_factorisation.curves(kept, np.array([1.0]))
+    assert found["iteration"] == [5, 10, 15, 20]
+    assert found["kccsd"] == [4, 2, 2, 2]
+    assert found["kccsd_now"] == [4, 0, 2, 2]
+    assert found["imbalance"] == [8, 4, 2, 1]
+    assert found["rmse"] == [0, 1, 1, 1]
+    assert found["rmse_now"] == [0, 2, 1, 1]
+
+
+def test_approximate_kccsd_is_zero_for_right_draws_and_positive_for_wide_ones():
+    """Without data the posterior is the prior, of which independent draws are to be had."""
+    rng = np.random.default_rng(0)
+    model = Network(rng.normal(size=(5, 2)), np.zeros(5), 1e-9, hidden=(4, 3))
+    draws = rng.normal(size=(8, 500, model.dim))
+    every = np.arange(model.dim)
+    for values in sgld_network.discrepancies(model, draws, every, 0).values():
+        assert abs(np.mean(values)) < 4 * np.std(values, ddof=1) / np.sqrt(8)
+    for values in sgld_network.discrepancies(model, 1.5 * draws, every, 0).values():
+        assert np.mean(values) > 4 * np.std(values, ddof=1) / np.sqrt(8)
+
+
+def test_errors_are_measured_against_the_pooled_reference():
+    """The spread of the reference has that between its chains in it."""
+    reference = {"mean": [[0.0, 1.0], [2.0, 1.0]], "sd": [[1.0, 2.0], [1.0, 2.0]]}
+    outcome = {"mean": [[1.0, 1.0], [1.0, 3.0]], "sd": [[np.sqrt(2), 2.0], [np.sqrt(2), 4.0]]}
+    found = sgld_network.errors(outcome, reference)
+    assert found["mean_error"] == pytest.approx([0, np.sqrt(0.5)], rel=1e-4)
+    assert found["spread_error"] == pytest.approx([0, np.log(2) / np.sqrt(2)], rel=1e-4)
