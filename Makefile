@@ -6,7 +6,7 @@ PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CPUS   ?= 2
 
 .PHONY: help demo test lint docs test-browser test-adapters test-statistical test-latest
-.PHONY: size power cost reproduce clean
+.PHONY: size power cost bench reproduce clean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make size              rejection rates of draws that are right (hours; resumes)"
 	@echo "make power             rejection rates of draws that are wrong (an hour or so; resumes)"
 	@echo "make cost              CPU seconds and memory, as ratios to a plain NumPy KSD"
+	@echo "make bench             the same, growth with draws and coordinates, and other packages"
 	@echo "make reproduce         every panel of the paper's figures (about ten CPU hours; resumes)"
 	@echo "PYTHON=... chooses the interpreter (3.11 or later), VENV=... the environment's folder"
 
@@ -97,8 +98,13 @@ test-latest:
 size power cost: $(VENV)/.test
 	$(BIN)/python -m benchmarks.$@
 
+bench: $(VENV)/.test
+	$(BIN)/python -m benchmarks.cost
+	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m benchmarks.peers
+
 reproduce: $(VENV)/.test
 	$(BIN)/python -m experiments
 
 clean:
-	rm -rf .venv .venv-adapters .venv-docs .venv-latest build dist out
+	rm -rf .venv .venv-adapters .venv-docs .venv-latest .venv-peers build dist out

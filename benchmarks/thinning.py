@@ -1,10 +1,10 @@
 """What Stein thinning costs, beside the package stein-thinning, and what its points are worth.
 
 Run with ``python -m benchmarks.thinning``. The peer is measured with ``--peer PYTHON``, the
-interpreter of an environment that has it, or with ``--install``, which makes such an environment in
-``.venv-peers``. Every figure is taken in a process of its own with one thread, in CPU seconds, the
-best of some calls after a first one; the draws are the same, and so must be the indices. Results go
-to ``benchmarks/results/thinning.json``.
+interpreter of an environment that has it, or with ``--install``, which makes such an environment
+(``.venv-peers/stein-thinning``). Every figure is taken in a process of its own with one thread, in
+CPU seconds, the best of some calls after a first one; the draws are the same, and so must be the
+indices. Results go to ``benchmarks/results/thinning.json``.
 """
 
 import json
@@ -13,18 +13,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import click
 
 from benchmarks.cost import peak
+from benchmarks.peers import environment
 from benchmarks.size import ONE_THREAD, RESULTS
 
 DIM, CHOSEN = 30, 100
 SIZES = {5000: 5, 100_000: 2}  # how many draws, and how often
 PRECONDITIONERS: tuple[str, ...] = ("id", "med", "sclmed", "smpcov")
-ENVIRONMENT = Path(".venv-peers")
 MOST_MEMORY = 2000  # MB
 
 PEER = """
@@ -74,16 +73,6 @@ def in_a_process(command: list[str]) -> list[dict[str, Any]]:
     environment = os.environ | ONE_THREAD
     out = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     return [json.loads(line) for line in out.stdout.splitlines()]
-
-
-def installed() -> str:
-    """The interpreter of an environment with the peer in it."""
-    python = ENVIRONMENT / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(ENVIRONMENT)], check=True)
-    pip = [str(python), "-m", "pip", "install", "--quiet", "stein-thinning"]
-    subprocess.run(pip, check=True)
-    return str(python)
 
 
 def energy_distance(x: Any, y: Any) -> float:
@@ -157,14 +146,14 @@ def figures(
 
 @click.command()
 @click.option("--peer", help="A Python interpreter that has stein-thinning.")
-@click.option("--install", is_flag=True, help=f"Make an environment with it in {ENVIRONMENT}.")
+@click.option("--install", is_flag=True, help="Make an environment with it.")
 @click.option("--one", type=int, hidden=True, help="Measure one size in this process.")
 def main(peer: str | None, install: bool, one: int | None) -> None:
     """Measure CPU seconds and memory of Stein thinning, and the distance of its points."""
     if one is not None:
         click.echo(json.dumps(ours(one, SIZES[one])))
         return
-    python = installed() if install else peer
+    python = environment("stein-thinning") if install else peer
     rows: dict[str, dict[str, Any]] = {}
     for n, repetitions in SIZES.items():
         (own,) = in_a_process([sys.executable, "-m", "benchmarks.thinning", "--one", str(n)])

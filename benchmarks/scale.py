@@ -1,0 +1,264 @@
+"""How the default check grows with draws and coordinates, and how near it is to its limit.
+
+Run with ``python -m benchmarks.scale``. Every figure is taken in a process of its own with one BLAS
+thread, in CPU seconds: the best of some calls after a first one, which compiles. Memory is
+anonymous memory beyond what was held before; the draws are in a file. ``--large`` adds five million
+draws of 50 coordinates, 2 GB, under a budget of 2 GiB. Results go to
+``benchmarks/results/scale.json``.
+"""
+
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from benchmarks.size import ONE_THREAD, RESULTS
+
+PATH = RESULTS.parent / "scale.json"
+DIM, DRAWS = 30, 5000
+DRAWS_GROW, DIMENSIONS_GROW = (5000, 50_000, 1_000_000), (10, 30, 100, 300)
+LARGE = (5_000_000, 50)
+BUDGET = 2**31
+MOST = {"draws": 1.05, "coordinates": 1.2, "hot loop": 3.0, "memory": 1.0}
+
+
+def draws_in(path: Path, n: int, d: int) -> Any:
+    """Draws of N(0, I) in a file, written by parts and mapped."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    file = np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=(n, d))
+    for start in range(0, n, 100_000):
+        stop = min(start + 100_000, n)
+        file[start:stop] = rng.normal(size=(stop - start, d))
+    file.flush()
+    return np.load(path, mmap_mode="r")
+
+
+def anonymous() -> int:
+    """Bytes of memory that no file stands for."""
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("RssAnon")) * 1024
+
+
+def watched(run: Callable[[], object]) -> int:
+    """The most anonymous memory that a call held beyond what was held before."""
+    before, most, done = anonymous(), 0, threading.Event()
+
+    def watch() -> None:
+        nonlocal most
+        while not done.wait(0.005):
+            most = max(most, anonymous())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        run()
+    finally:
+        done.set()
+        watcher.join()
+    return most - before
+
+
+def check(n: int, d: int, repetitions: int) -> dict[str, Any]:
+    """The default check in float32 of a closed-form target."""
+    import numpy as np
+
+    import steinwise as sw
+
+    target = sw.Gaussian(np.zeros(d), np.eye(d))
+    options = {"dtype": "float32", "independent": True, "progress": False, "memory": BUDGET}
+    with tempfile.TemporaryDirectory() as folder:
+        draws = draws_in(Path(folder) / "draws.npy", n, d)
+
+        def run() -> None:
+            sw.check(draws, target, **options)
+
+        sw.check(np.array(draws[:500]), target, **options)
+        seconds, elapsed, memory = [], [], 0
+        for _ in range(repetitions):
+            cpu, clock = time.process_time(), time.perf_counter()
+            memory = max(memory, watched(run))
+            seconds.append(time.process_time() - cpu)
+            elapsed.append(time.perf_counter() - clock)
+    return {
+        "cpu_seconds": round(min(seconds), 3),
+        "seconds": round(min(elapsed), 3),
+        "peak_mb": round(memory / 2**20),
+        "evaluations": 0,
+    }
+
+
+def best(run: Callable[[], object], repetitions: int = 5) -> float:
+    run()
+    seconds = []
+    for _ in range(repetitions):
+        start = time.process_time()
+        run()
+        seconds.append(time.process_time() - start)
+    return min(seconds)
+
+
+def throughput() -> dict[str, float]:
+    """What the machine itself reaches: multiply-adds of a matrix product, and exps, a second."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    found = {}
+    for dtype in ("float32", "float64"):
+        a, b = rng.normal(size=(2, 1024, 1024)).astype(dtype)
+        found[f"multiply-adds, {dtype}"] = 1024**3 / best(lambda a=a, b=b: a @ b)
+        x = rng.normal(size=2**18).astype(dtype)
+        out = np.empty_like(x)
+        spent = best(lambda x=x, out=out: [np.exp(x, out=out) for _ in range(64)])
+        found[f"exps, {dtype}"] = 64 * len(x) / spent
+    return found
+
+
+def hot_loop() -> dict[str, Any]:
+    """Terms times features of many lines, beside the exps and multiply-adds that they need."""
+    import numpy as np
+
+    import steinwise as sw
+    from steinwise import transport
+    from steinwise.lines import QUANTILES, follow, make_guide
+    from steinwise.transport import Features
+
+    batch, longest = 16, 256
+    x = np.random.default_rng(0).normal(size=(batch * longest, DIM))
+    target = sw.Gaussian(np.zeros(DIM), np.eye(DIM))
+    own = np.arange(DIM)
+    lines = follow(target, x, own, x, make_guide(x), BUDGET)
+    features = Features.draw(DIM, 0)
+    sums, weight = features.sums(batch, DIM, "float32"), np.ones((batch, longest))
+
+    def run() -> None:
+        transport.batch_products(sums, lines, x, x, weight, own, features)
+
+    seconds = best(run)
+    speed = throughput()
+    exps = QUANTILES + 2  # of the kernel; a cosine and an inverse normal CDF, taken as one each
+    products = QUANTILES * transport.STEIN_TERMS + transport.TERMS * features.count
+    products += len(features.pairs)
+    count = x.size
+    exps_need = count * exps / speed["exps, float32"]
+    products_need = count * products / speed["multiply-adds, float32"]
+    return {
+        "cpu_seconds": round(seconds, 4),
+        "lines": count,
+        "exps_need": round(exps_need, 4),
+        "products_need": round(products_need, 4),
+        "ratio": round(seconds / (exps_need + products_need), 2),
+        "throughput": {key: float(f"{value:.3g}") for key, value in speed.items()},
+    }
+
+
+def in_a_process(*job: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "benchmarks.scale", "--one", json.dumps(job)]
+    environment = os.environ | ONE_THREAD | {"JAX_PLATFORMS": "cpu"}
+    load = os.getloadavg()[0]
+    out = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    found = json.loads(out.stdout.splitlines()[-1])
+    return found | {"load": round(max(load, os.getloadavg()[0]), 1)}
+
+
+def machine() -> dict[str, Any]:
+    """What this was measured on."""
+    import jax
+    import numpy as np
+
+    names = [
+        line.split(":")[1].strip()
+        for line in Path("/proc/cpuinfo").read_text().splitlines()
+        if line.startswith("model name")
+    ]
+    return {
+        "processor": names[0] if names else platform.processor(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "jax": jax.__version__,
+    }
+
+
+def exponent(measured: dict[str, Any], one: str, other: str, ratio: float) -> float:
+    growth = measured[other]["cpu_seconds"] / measured[one]["cpu_seconds"]
+    return math.log(growth) / math.log(ratio)
+
+
+def figures(measured: dict[str, Any]) -> dict[str, Any]:
+    found = {}
+    few, many = DRAWS_GROW[0], DRAWS_GROW[-1]
+    narrow, wide = DIMENSIONS_GROW[0], DIMENSIONS_GROW[-1]
+    if name(many, DIM) in measured:
+        growth = exponent(measured, name(few, DIM), name(many, DIM), many / few)
+        found[f"growth in n, {few} to {many}"] = (growth, MOST["draws"])
+        used = measured[name(many, DIM)]["peak_mb"] * 2**20 / BUDGET
+        found[f"memory of the budget, n = {many}"] = (used, MOST["memory"])
+    growth = exponent(measured, name(DRAWS, narrow), name(DRAWS, wide), wide / narrow)
+    found[f"growth in d, {narrow} to {wide}"] = (growth, MOST["coordinates"])
+    found["hot loop, to its exps and products"] = (measured["hot loop"]["ratio"], MOST["hot loop"])
+    if name(*LARGE) in measured:
+        used = measured[name(*LARGE)]["peak_mb"] * 2**20 / BUDGET
+        found["memory of the budget, n = {}, d = {}".format(*LARGE)] = (used, MOST["memory"])
+    return {
+        what: {"value": round(value, 3), "at most": most, "passes": value <= most}
+        for what, (value, most) in found.items()
+    }
+
+
+def name(n: int, d: int) -> str:
+    return f"n = {n}, d = {d}"
+
+
+def table(found: dict[str, Any]) -> str:
+    columns = ("cpu_seconds", "seconds", "peak_mb", "load")
+    lines = [f"{'default check, float32':<28}" + "".join(f"{c:>13}" for c in columns)]
+    for one, values in found["measured"].items():
+        if one != "hot loop":
+            lines.append(f"{one:<28}" + "".join(f"{values[c]:>13}" for c in columns))
+    lines.append("")
+    for what, values in found["figures"].items():
+        mark = "ok" if values["passes"] else "NO"
+        lines.append(f"{what:<44}{values['value']:>9.3g}  at most {values['at most']:<6g} {mark}")
+    return "\n".join(lines)
+
+
+@click.command()
+@click.option("--one", type=str, hidden=True, help="Measure one in this process.")
+@click.option("--large", is_flag=True, help="Five million draws too (2 GB on disk).")
+@click.option("--quick", is_flag=True, help="Leave out a million draws.")
+def main(one: str | None, large: bool, quick: bool) -> None:
+    """Measure CPU seconds and memory."""
+    if one is not None:
+        kind, *numbers = json.loads(one)
+        job = {"check": check, "hot loop": hot_loop}[kind]
+        click.echo(json.dumps(job(*map(int, numbers))))
+        return
+    measured = json.loads(PATH.read_text())["measured"] if PATH.exists() else {}
+    jobs = [(DRAWS, d) for d in DIMENSIONS_GROW] + [(n, DIM) for n in DRAWS_GROW]
+    jobs += [LARGE] if large else []
+    for n, d in dict.fromkeys(jobs):
+        if quick and n * d > DRAWS_GROW[1] * DIM:
+            continue
+        repetitions = 5 if n * d <= DRAWS * DIM else 2 if n * d <= DRAWS_GROW[1] * DIM else 1
+        measured[name(n, d)] = in_a_process("check", str(n), str(d), str(repetitions))
+        click.echo(f"{name(n, d)}: {measured[name(n, d)]}", err=True)
+    measured["hot loop"] = in_a_process("hot loop")
+    found = {"measured": measured, "figures": figures(measured), "machine": machine()}
+    PATH.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+    click.echo(table(found))
+
+
+if __name__ == "__main__":
+    main()
