@@ -64,7 +64,7 @@ print((most - before) / budget)
     ("method", "n", "d", "mebibytes"),
     [
         ("transported", 100_000, 20, 48),
-        ("ksd", 6000, 20, 64),
+        ("ksd", 6000, 20, 128),
         ("fssd", 100_000, 10, 64),
         ("ksdagg", 4000, 10, 128),
         ("kccsd", 20_000, 10, 256),

@@ -4,17 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import jax
 import numpy as np
 from jaxtyping import Float
 
 from steinwise.calibration import EXACT_SHARE
 from steinwise.chains import evenly
 from steinwise.errors import InputError
-from steinwise.memory import chunks
 from steinwise.options import require_whole
 from steinwise.samples import Places
-from steinwise.statistics import LARGEST_TILE, Gram
+from steinwise.statistics import Gram
 
 if TYPE_CHECKING:
     from steinwise.results import CheckResult
@@ -123,11 +121,6 @@ def pair_parts(gram: Gram) -> Float[np.ndarray, "n 1"]:
     n = len(gram.rows[0])
     others = evenly(n, OTHERS)
     own = gram.diagonal()[0]
-    right = tuple(array[others] for array in gram.rows)
-    out = np.empty(n)
-    with jax.enable_x64(True):
-        for part in chunks(n, LARGEST_TILE):
-            left = tuple(array[part] for array in gram.rows)
-            out[part] = np.asarray(gram.function(gram.parameters, left, right))[0].sum(axis=1)
+    out = gram.sums_with(others)
     among = np.isin(np.arange(n), others)
     return ((out - np.where(among, own, 0.0)) / (len(others) - among))[:, None]

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from steinwise.batches import Batches
 from steinwise.memory import chunks
@@ -179,6 +179,21 @@ class Gram(AbstractStatistic):
         """The function of every draw with itself."""
         with jax.enable_x64(True):
             return np.asarray(_diagonal(self.function, self.parameters, self.rows))
+
+    def sums_with(self, others: Int[np.ndarray, " m"]) -> Float[np.ndarray, " n"]:
+        """For every draw the sum of the function of it and some others, of the first setting."""
+        n = len(self.rows[0])
+        side = int(np.clip(self.memory // (8 * 8 * len(others)), 1, LARGEST_TILE))
+        right = tuple(array[others][None] for array in self.rows)
+        out, weights = np.empty(n), (np.ones((side, 1)), np.ones((1, len(others))))
+        with jax.enable_x64(True):
+            for part in chunks(n, side):
+                # repeated rows fill the last tile, so that all tiles have one shape
+                index = np.resize(np.arange(part.start, part.stop), side)
+                left = tuple(array[index][:, None] for array in self.rows)
+                found = _tile_sums(self.function, self.parameters, left, right, *weights)
+                out[part] = np.asarray(found)[0, : part.stop - part.start, 0]
+        return out
 
     def _tiles(self, batches: Batches) -> np.ndarray:
         padded = [batches.padded(array) for array in self.rows]
