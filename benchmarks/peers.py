@@ -34,7 +34,11 @@ x = np.random.default_rng(0).normal(size=(n, d))
 v = np.random.default_rng(1).normal(size=(5, d))
 
 def best(job, run):
-    value, seconds = run(), []
+    try:
+        value, seconds = run(), []
+    except Exception as error:
+        print(json.dumps({"job": job, "failed": f"{type(error).__name__}: {error}"[:120]}))
+        return
     for _ in range(repetitions):
         start = time.process_time()
         value = run()
@@ -45,9 +49,10 @@ def best(job, run):
 SCRIPTS = {
     "stein-thinning": """
 from stein_thinning.stein import ksd
-from stein_thinning.thinning import _make_stein_integrand, thin
-integrand = _make_stein_integrand(x, -x, "id")
-best("ksd", lambda: ksd(integrand, n)[-1] ** 2)
+from stein_thinning.kernel import make_imq
+from stein_thinning.thinning import thin
+kernel = make_imq(x, "id")
+best("ksd", lambda: ksd(lambda i, j: kernel(x[i], x[j], -x[i], -x[j]), n)[-1] ** 2)
 best("thin", lambda: thin(x, -x, m, preconditioner="id"))
 """,
     "kernax": """
@@ -128,7 +133,8 @@ def environment(package: str) -> str:
     return str(python)
 
 
-def theirs(package: str, repetitions: int) -> dict[str, dict[str, float]]:
+def theirs(package: str, repetitions: int) -> dict[str, dict[str, Any]]:
+    """The jobs that a package does, with what came of one that it cannot do at this size."""
     sizes = [str(one) for one in (DRAWS, DIM, CHOSEN, repetitions)]
     command = [environment(package), "-c", COMMON + SCRIPTS[package], *sizes]
     load = os.environ | ONE_THREAD | {"JAX_PLATFORMS": "cpu"}
@@ -144,6 +150,9 @@ def table(found: dict[str, Any]) -> str:
     for package, jobs in found["peers"].items():
         for job, one in jobs.items():
             own = found["ours"][job]["seconds"]
+            if "failed" in one:
+                lines.append(f"{package:<18}{job:>6}    {one['failed']}")
+                continue
             ratio = own / one["seconds"]
             numbers = f"{one['seconds']:>10.3f}{own:>10.3f}{ratio:>9.3f}"
             lines.append(f"{package:<18}{job:>6}{numbers}")
