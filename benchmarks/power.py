@@ -5,7 +5,8 @@ bound of the rate does. ``--suite size`` does the same for draws that are right,
 targets; ``--suite rivals`` and ``--suite rivals-size`` put all other discrepancies beside it;
 ``--suite learned`` and ``--suite learned-size`` are for KCC-SD with learned conditionals,
 ``--suite graphical`` for KSD on Markov blankets, ``--suite linear`` and ``--suite linear-size`` for
-approximations that are linear in n, ``--suite models`` for the claims of `sw.compare_models`.
+approximations that are linear in n, ``--suite models`` for the claims of `sw.compare_models`,
+``--suite fits`` for the intervals of `sw.fit_parameters`.
 Results go to JSON files in ``benchmarks/results`` case by case; a case that is already there with
 as many repetitions is not run again, unless ``--again`` says so.
 """
@@ -29,6 +30,7 @@ SUITES = {  # the file of the results, and how many repetitions
     "learned": ("learned", 100),
     "learned-size": ("learned_size", 1000),
     "models": ("models", 300),
+    "fits": ("fits", 300),
     "graphical": ("graphical", 100),
     "linear": ("linear", 200),
     "linear-size": ("linear_size", 300),

@@ -1,6 +1,7 @@
 """All cases of `benchmarks.power`, by suite."""
 
 from benchmarks.cases import Case, Outcome, generator
+from benchmarks.fit_cases import FITS
 from benchmarks.graphical_cases import GRAPHICAL
 from benchmarks.learned_cases import LEARNED, LEARNED_SIZE
 from benchmarks.linear_cases import LINEAR, LINEAR_SIZE
@@ -16,6 +17,7 @@ CASES: dict[str, dict[str, Case]] = {
     "learned": LEARNED,
     "learned-size": LEARNED_SIZE,
     "models": MODELS,
+    "fits": FITS,
     "graphical": GRAPHICAL,
     "linear": LINEAR,
     "linear-size": LINEAR_SIZE,

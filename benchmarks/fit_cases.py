@@ -1,0 +1,98 @@
+"""What `benchmarks.power --suite fits` measures: whether intervals of fitted parameters cover."""
+
+import warnings
+from collections.abc import Callable
+
+import jax.numpy as jnp
+import numpy as np
+
+import steinwise as sw
+from benchmarks.cases import Case, Outcome, Rule
+
+METHODS = {"KSD": "ksd", "KCC-SD": "kccsd"}
+REACH = 1.96  # standard errors: a 95 % interval
+N = 1000
+
+GRID = np.linspace(-3.5, 3.5, 7001)
+CUMULATIVE = np.cumsum(np.exp(-0.5 * GRID**4 + GRID**2))
+MACHINE = {"bias": np.zeros(2), "hidden": np.array(-2.5), "weights": np.array([2.0, -1.0])}
+
+
+def quartic(theta, x):
+    """An energy whose constant is not known."""
+    return -theta["fourth"] * x[0] ** 4 - theta["second"] * x[0] ** 2
+
+
+def quartic_draws(rng: np.random.Generator, n: int) -> np.ndarray:
+    return np.interp(rng.random((n, 1)), CUMULATIVE / CUMULATIVE[-1], GRID)
+
+
+def gaussian_bernoulli(theta, x):
+    """A machine with one hidden unit: -|x - b|^2 / 2 + log(1 + exp(w . x + c))."""
+    energy = -0.5 * jnp.sum((x - theta["bias"]) ** 2)
+    return energy + jnp.logaddexp(0.0, theta["weights"] @ x + theta["hidden"])
+
+
+def machine_draws(rng: np.random.Generator, n: int) -> np.ndarray:
+    """The hidden unit, on with odds exp(c + (|b + w|^2 - |b|^2) / 2), moves the mean by w."""
+    w, b, c = MACHINE["weights"], MACHINE["bias"], MACHINE["hidden"]
+    odds = np.exp(c + (np.sum((b + w) ** 2) - np.sum(b**2)) / 2)
+    on = rng.random((n, 1)) < odds / (1 + odds)
+    return b + on * w + rng.normal(size=(n, 2))
+
+
+def normal(theta, x):
+    """An exponential family, where maximum likelihood is at hand."""
+    z = (x[0] - theta["mean"]) * jnp.exp(-theta["log sd"])
+    return -0.5 * z**2 - theta["log sd"]
+
+
+def normal_draws(rng: np.random.Generator, n: int) -> np.ndarray:
+    return rng.normal(size=(n, 1))
+
+
+def likeliest(draws: np.ndarray) -> dict[str, tuple[float, float]]:
+    """The normal law's parameters by maximum likelihood, with their standard errors."""
+    n, sd = len(draws), float(draws.std())
+    return {
+        "log sd": (np.log(sd), np.sqrt(0.5 / n)),
+        "mean": (float(draws.mean()), sd / np.sqrt(n)),
+    }
+
+
+def coverage(
+    log_density: Callable, draw: Callable[..., np.ndarray], truth: dict, n: int = N
+) -> Case:
+    """Whether the 95 % interval of each parameter covers it; the squared error, times n, beside."""
+
+    def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
+        draws, out = draw(rng, n), {}
+        for name, method in METHODS.items():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", sw.SteinwiseWarning)
+                fit = sw.fit_parameters(
+                    log_density, draws, truth, method=method, seed=seed, independent=True
+                )
+            expected = np.concatenate([np.ravel(truth[key]) for key in sorted(truth)])
+            assert fit.covariance is not None
+            reach = np.sqrt(np.diagonal(fit.covariance))
+            for label, error, each in zip(fit.names, fit.vector - expected, reach, strict=True):
+                out[f"{label}, {name}"] = _outcome(error, each, n)
+        if log_density is normal:
+            for label, (error, each) in likeliest(draws).items():
+                out[f"{label}, likelihood"] = _outcome(error, each, n)
+        return out
+
+    return Case(run, Rule("shown"))
+
+
+def _outcome(error: float, standard_error: float, n: int) -> Outcome:
+    covered = abs(error) < REACH * standard_error
+    return {"hit": float(covered), "n error^2": float(n * error**2)}
+
+
+FITS: dict[str, Case] = {
+    "normal": coverage(normal, normal_draws, {"log sd": 0.0, "mean": 0.0}),
+    "quartic": coverage(quartic, quartic_draws, {"fourth": 0.5, "second": -1.0}),
+    "machine": coverage(gaussian_bernoulli, machine_draws, MACHINE),
+}
