@@ -59,9 +59,9 @@ def fit_parameters(
     .. math:: \partial_\theta b_\theta(y)^\top \{ b_\theta(x) k(x, y) + \nabla_x k(x, y) \} = 0
 
     y is another draw (KSD), or, coordinate by coordinate, drawn from a stand-in for
-    `q(x_j | x_-j)` that is learnt once, from a part of the draws (KCC-SD): conditionals of the draws
-    do not depend on the parameters. By Stein's identity in x the right parameter solves it whatever
-    the law of y is, so an imperfect stand-in costs precision, and no bias.
+    `q(x_j | x_-j)` that is learnt once, from a part of the draws (KCC-SD): conditionals of the
+    draws do not depend on the parameters. By Stein's identity in x the right parameter solves it
+    whatever the law of y is, so an imperfect stand-in costs precision, and no bias.
 
     Parameters
     ----------
