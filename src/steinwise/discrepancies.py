@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -104,7 +105,7 @@ def kccsd(
         names=method.labels(samples),
         description=method.describe(),
         witness=method.witness(samples, density, work) if blocks is None else None,
-        parts=statistic.contributions,
+        parts_by=statistic.each_draw,
         places=samples.places,
     )
 
@@ -169,7 +170,7 @@ def ksd(
         contributions=None,
         names=samples.names,
         description=f"{method.describe()}, {estimator.upper()}-statistic",
-        parts=pair_parts(statistic),
+        parts_by=partial(pair_parts, statistic),
         places=samples.places,
     )
 

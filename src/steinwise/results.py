@@ -4,6 +4,7 @@ import json
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -95,8 +96,18 @@ class Learning:
         )
 
 
+class HasParts:
+    """What each draw adds to a statistic, made when it is first asked for."""
+
+    parts_by: Callable[[], np.ndarray] | None
+
+    @cached_property
+    def parts(self) -> Float[np.ndarray, "n k"] | None:
+        return None if self.parts_by is None else self.parts_by()
+
+
 @dataclass(frozen=True, eq=False)
-class Findings:
+class Findings(HasParts):
     """What a method makes of its calibrated statistic."""
 
     coordinates: tuple[CoordinateResult, ...]
@@ -105,7 +116,7 @@ class Findings:
     pit: Float[np.ndarray, "n c"] | None = None  # F_ij(x_ij), uniform when the draws fit
     x: Float[np.ndarray, "n d"] | None = None  # the draws, or evenly spaced ones, for pictures
     x_names: tuple[str, ...] = ()  # of all their coordinates
-    parts: Float[np.ndarray, "n k"] | None = None  # what each draw adds to the statistic
+    parts_by: Callable[[], np.ndarray] | None = None  # gives `parts`
     places: Places | None = None  # which draws these are
     notes: tuple[str, ...] = ()  # what must be said before the verdict
     flag_note: str = ""  # what it means that a coordinate is flagged
@@ -276,7 +287,7 @@ class CheckResult:
 
 
 @dataclass(frozen=True, eq=False)
-class Discrepancy:
+class Discrepancy(HasParts):
     """The value of a discrepancy.
 
     `standard_error` is None where the draws are too few, or too dependent, to have one;
@@ -290,7 +301,7 @@ class Discrepancy:
     names: tuple[str, ...]
     description: str
     witness: Callable[..., np.ndarray] | None = field(default=None, repr=False)
-    parts: Float[np.ndarray, "n k"] | None = field(default=None, repr=False)  # of each draw
+    parts_by: Callable[[], np.ndarray] | None = field(default=None, repr=False)
     places: Places | None = field(default=None, repr=False)  # which draws these are
 
     def influential(

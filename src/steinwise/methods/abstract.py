@@ -56,7 +56,7 @@ class AbstractMethod(eqx.Module):
             flag_note=self.flag_note,
             x=samples.rows,
             x_names=samples.names,
-            parts=statistic.contributions if isinstance(statistic, Mean) else None,
+            parts_by=statistic.each_draw if isinstance(statistic, Mean) else None,
             places=samples.places,
         )
 

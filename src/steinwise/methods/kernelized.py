@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar, Literal, get_args
 
 import jax
@@ -133,8 +134,8 @@ class KSD(AbstractMethod):
     ) -> Findings:
         found = super().findings(samples, statistic, plan, verdict, alpha)
         if not isinstance(statistic, Gram):
-            return replace(found, parts=None)  # the linear estimator puts a pair on one draw
-        return replace(found, parts=pair_parts(statistic))
+            return replace(found, parts_by=None)  # the linear estimator puts a pair on one draw
+        return replace(found, parts_by=partial(pair_parts, statistic))
 
     def calibrate(
         self, statistic: AbstractStatistic, batches: Batches, n_bootstrap: int, seed: object
