@@ -40,12 +40,16 @@ class Tally(NamedTuple):
             return self
         tail = np.minimum(u, 1 - u)
         z = np.clip(ndtri(u), -FARTHEST, FARTHEST)
-        powers = np.stack([np.ones_like(z), z, z**2, z**3, z**4])
-        outside = np.where(tail <= outlying, powers, 0.0).sum(axis=1)
+        every, outside = _power_sums(z), np.zeros((5, z.shape[1]))
+        least = tail.min(axis=0)
+        if least.min() <= outlying:
+            far = tail <= outlying
+            outside = _power_sums(np.where(far, z, 0.0))
+            outside[0] = far.sum(axis=0)
         return Tally(
             self.draws + len(u),
-            np.minimum(self.least, tail.min(axis=0)),
-            self.inner + powers.sum(axis=1) - outside,
+            np.minimum(self.least, least),
+            self.inner + every - outside,
             self.outer + outside,
         )
 
@@ -70,6 +74,14 @@ class Tally(NamedTuple):
         """The shift and the spread of every line, in units of the target's conditional."""
         mean, variance = _moments(self.inner + self.outer)
         return [Effect(float(m), float(v) ** 0.5) for m, v in zip(mean, variance, strict=True)]
+
+
+def _power_sums(z: Float[np.ndarray, "n c"]) -> Float[np.ndarray, "5 c"]:
+    """Sums over the rows of powers 0 to 4."""
+    square = z * z
+    ones = np.full(z.shape[1], float(len(z)))
+    third, fourth = (np.einsum("nc,nc->c", square, one) for one in (z, square))
+    return np.stack([ones, z.sum(axis=0), square.sum(axis=0), third, fourth])
 
 
 def _moments(sums: Float[np.ndarray, "5 c"]) -> tuple[np.ndarray, np.ndarray]:

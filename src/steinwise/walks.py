@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
 LINES_AT_ONCE, LINES_TOGETHER = 2**13, 64  # lines, each of a draw; and of how many coordinates
+SLAB_LINES = 2**16  # of a slab at least, after which progress is shown
 SLAB_SHARE = 64  # of the memory, for each array of a slab
 MOST_SLAB_BYTES = 2**24
 
@@ -90,7 +91,7 @@ class Walk:
         """Rows of a slab: as many as memory allows, and as show progress."""
         lines = len(self.frame.labels)
         most = min(self.work.memory // SLAB_SHARE, MOST_SLAB_BYTES) // (8 * max(samples.dim, lines))
-        return max(1, min(most, max(-(-samples.n // 20), LINES_AT_ONCE // lines)))
+        return max(1, min(most, max(-(-samples.n // 20), SLAB_LINES // lines)))
 
     def __call__(
         self, start: int, x: Float[np.ndarray, "m d"], *, into: Sums | None = None
