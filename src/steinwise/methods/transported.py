@@ -258,7 +258,7 @@ class TransportedStatistic(AbstractStatistic):
         x: Float[np.ndarray, "m d"],
     ) -> Float[np.ndarray, "m q"]:
         scores = self.target.score(x, memory=self.work.memory)
-        places = [x] + [frame.places(x) for frame in self.frames[1:]]
+        places = [frame.scores(frame.places(x))[:, frame.own] for frame in self.frames]
         every = np.concatenate(places, axis=1)
         return np.concatenate([every, every**2, scores], axis=1)
 
