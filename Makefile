@@ -87,7 +87,7 @@ $(VENV)/.browser: $(VENV)/.test
 	@touch $@
 
 test-statistical: $(VENV)/.test
-	$(BIN)/python -m pytest -n $(CPUS) tests/statistical
+	$(BIN)/python -m pytest -n $(CPUS) tests/statistical tests/experiments/test_panels.py
 
 test-latest: VENV := .venv-latest
 test-latest:

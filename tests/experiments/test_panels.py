@@ -20,11 +20,22 @@ from experiments.engine.tasks import Task, cell
 PANELS = {name: runner.load(f"experiments.{name}") for name in experiments.PANELS}
 
 
-def test_a_quick_run_leaves_results_and_figures(tmp_path):
-    """All panels in one test: they share what is compiled."""
+AGAIN = [name for name in PANELS if name.endswith("_imq") or name == "laplace_noise_draws"]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param([name for name in PANELS if name not in AGAIN], id="one of each kind"),
+        pytest.param(AGAIN, id="the same with another kernel", marks=pytest.mark.full),
+    ],
+)
+def test_a_quick_run_leaves_results_and_figures(tmp_path, names):
+    """Several panels in one test: they share what is compiled."""
+    panels = {name: PANELS[name] for name in names}
     with ThreadPoolExecutor(1) as executor:
-        runner.run(list(PANELS.values()), tmp_path, executor, 1, quick=True)
-    for name, panel in PANELS.items():
+        runner.run(list(panels.values()), tmp_path, executor, 1, quick=True)
+    for name, panel in panels.items():
         publish(panel, tmp_path, quick=True)
         cells = panel.cells(quick=True)
         summary = json.loads((tmp_path / "results" / f"{name}.json").read_text())
