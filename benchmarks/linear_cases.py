@@ -1,14 +1,12 @@
 """What `benchmarks.power --suite linear` measures: approximations beside what they approximate."""
 
-from collections.abc import Callable
-from typing import Literal
+from functools import partial
 
 import numpy as np
 
 import steinwise as sw
-from benchmarks import alternatives, examples, simulate
-from benchmarks.cases import Case, Outcome, Rule
-from benchmarks.power_cases import judge
+from benchmarks import alternatives, examples, rival_cases, simulate
+from benchmarks.cases import Case
 from steinwise.kernels import IMQ, RBF, RandomFourier
 from steinwise.methods import KCCSD, KSD, AbstractMethod, NystromKSD
 
@@ -27,19 +25,7 @@ METHODS: dict[str, AbstractMethod] = {
 }
 
 
-def case(
-    target: sw.Gaussian,
-    draw: Callable[[np.random.Generator], np.ndarray],
-    rule: Literal["shown", "level"],
-) -> Case:
-    def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
-        draws = draw(rng)
-        return {
-            name: {"hit": float(judge(draws, target, method, seed).rejected)}
-            for name, method in METHODS.items()
-        }
-
-    return Case(run, {name: Rule(rule) for name in METHODS})
+case = partial(rival_cases.case, methods=METHODS)
 
 
 def shifted(rng: np.random.Generator, d: int) -> np.ndarray:

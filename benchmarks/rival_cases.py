@@ -1,6 +1,6 @@
 """What `benchmarks.power --suite rivals` measures: the other discrepancies beside the default."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import numpy as np
@@ -35,16 +35,18 @@ def case(
     target: sw.Gaussian,
     draw: Callable[[np.random.Generator], np.ndarray],
     rule: Literal["shown", "level"],
+    methods: Mapping[str, AbstractMethod] = METHODS,
 ) -> Case:
+    """Whether each of several methods rejects the same draws."""
+
     def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
         draws = draw(rng)
         return {
             name: {"hit": float(judge(draws, target, method, seed).rejected)}
-            for name, method in METHODS.items()
+            for name, method in methods.items()
         }
 
-    rules = {name: Rule(rule) for name in METHODS}
-    return Case(run, rules | {name: Rule("shown") for name in PUBLISHED})
+    return Case(run, {name: Rule("shown" if name in PUBLISHED else rule) for name in methods})
 
 
 def laplace(d: int) -> Case:

@@ -22,6 +22,7 @@ from typing import Any
 
 import click
 
+from benchmarks.learned_cost import best
 from benchmarks.size import ONE_THREAD, RESULTS
 
 PATH = RESULTS.parent / "scale.json"
@@ -97,16 +98,6 @@ def check(n: int, d: int, repetitions: int) -> dict[str, Any]:
         "peak_mb": round(memory / 2**20),
         "evaluations": 0,
     }
-
-
-def best(run: Callable[[], object], repetitions: int = 5) -> float:
-    run()
-    seconds = []
-    for _ in range(repetitions):
-        start = time.process_time()
-        run()
-        seconds.append(time.process_time() - start)
-    return min(seconds)
 
 
 def throughput() -> dict[str, float]:

@@ -11,6 +11,7 @@ from steinwise.errors import TooFewDraws
 from steinwise.memory import chunks
 from steinwise.monitoring import Seen, look_along
 from steinwise.samples import Samples
+from steinwise.stored import even_bounds
 
 MIN_BATCHES = 20
 # Batch length in autocorrelation times of the slowest average. Sums of neighbouring batches keep a
@@ -181,9 +182,7 @@ def _cut(chains: int, draws: int, length: int, *, independent: bool) -> Batches:
 
 def _even(chains: int, draws: int, per_chain: int, *, independent: bool) -> Batches:
     """This many batches in every chain, whose lengths differ by one at most."""
-    edges = np.linspace(0, draws, per_chain + 1).round().astype(int)
-    starts = (np.arange(chains)[:, None] * draws + edges[None, :-1]).ravel()
-    bounds = np.append(starts, chains * draws)
+    bounds = even_bounds(chains, draws, per_chain)
     return Batches(bounds, np.repeat(np.arange(chains), per_chain), independent)
 
 

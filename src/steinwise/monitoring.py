@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 
 from steinwise.chains import MOST_COLUMNS, autocorrelation_times, evenly
 from steinwise.samples import Samples
-from steinwise.stored import add_rows
+from steinwise.stored import add_rows, even_bounds, touched_groups
 
 MOST_ENTRIES = 2**22  # of the columns that are kept
 CENTRED_BY = 10_000  # draws, evenly spaced, whose mean squares are taken about
@@ -39,17 +39,15 @@ def look_along(
     origin = columns(0, samples.take(np.arange(1)))[0]
     most = max(1, MOST_ENTRIES // (samples.n_chains * len(origin)))
     stretches = min(samples.n_draws, most)
-    edges = np.linspace(0, samples.n_draws, stretches + 1).round().astype(int)
-    starts = (np.arange(samples.n_chains)[:, None] * samples.n_draws + edges[None, :-1]).ravel()
-    bounds = np.append(starts, samples.n)
-    sums = np.zeros((len(starts), len(origin)))
-    squares = np.zeros((len(starts), len(origin)))
+    bounds = even_bounds(samples.n_chains, samples.n_draws, stretches)
+    sums = np.zeros((len(bounds) - 1, len(origin)))
+    squares = np.zeros_like(sums)
     draws = []
     look = partial(_look, columns, origin, bounds, coordinates)
     for part, (sum_, square, some) in samples.mapped(look):
-        first = int(np.searchsorted(bounds, part.start, side="right")) - 1
-        sums[first : first + len(sum_)] += sum_
-        squares[first : first + len(sum_)] += square
+        stretch = touched_groups(bounds, part.start, part.stop)
+        sums[stretch] += sum_
+        squares[stretch] += square
         draws.append(some)
     lengths = np.diff(bounds)[:, None]
     shape = samples.n_chains, stretches, len(origin)
@@ -88,10 +86,11 @@ def _look(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sums over stretches of a slab's columns and of their squares; the first draw of each."""
     found = columns(start, x) - origin
-    first, last = np.searchsorted(bounds, [start + 1, start + len(x)]) - [1, 0]
-    sums = np.zeros((last - first, found.shape[1]))
+    stretch = touched_groups(bounds, start, start + len(x))
+    sums = np.zeros((stretch.stop - stretch.start, found.shape[1]))
     squares = np.zeros_like(sums)
-    add_rows(sums, found, start, bounds[first : last + 1])
-    add_rows(squares, found**2, start, bounds[first : last + 1])
+    touched = bounds[stretch.start : stretch.stop + 1]
+    add_rows(sums, found, start, touched)
+    add_rows(squares, found**2, start, touched)
     begun = bounds[:-1][(bounds[:-1] >= start) & (bounds[:-1] < start + len(x))]
     return sums, squares, x[begun - start][:, coordinates]

@@ -9,7 +9,7 @@ from jaxtyping import Float64, Int
 
 from steinwise.chains import evenly, hidden_chain_window, row_autocorrelation
 from steinwise.errors import InputError
-from steinwise.stored import count_slabs, is_chunked, is_dask, mapped, read_rows, take_rows
+from steinwise.stored import is_chunked, is_dask, mapped, read_rows, take_rows
 
 FARTHEST, NARROWEST = 1e100, 1e-150  # an absolute value, and a range
 SLAB_BYTES = 2**24
@@ -133,9 +133,6 @@ class Samples:
         On the workers of Dask, if the draws are a Dask array.
         """
         return mapped(self.values, function, rows or self._slab)
-
-    def count_slabs(self, rows: int | None = None) -> int:
-        return count_slabs(self.values, rows or self._slab)
 
     @property
     def _slab(self) -> int:

@@ -54,12 +54,6 @@ def mapped(
         yield part, function(part.start, read_rows(values, part))
 
 
-def count_slabs(values: Any, rows: int) -> int:
-    """How many slabs `mapped` goes through."""
-    n = values.shape[0] * values.shape[1]
-    return _flat(values).numblocks[0] if is_dask(values) else -(-n // max(1, rows))
-
-
 def take_rows(values: Any, index: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m d"]:
     """Some rows, in increasing order of their numbers."""
     if isinstance(values, np.ndarray):
@@ -73,6 +67,19 @@ def _chosen(index: Int[np.ndarray, " m"], start: int, rows: np.ndarray) -> np.nd
     return rows[index[first:last] - start]
 
 
+def even_bounds(chains: int, draws: int, per_chain: int) -> Int[np.ndarray, " edges"]:
+    """Where groups of consecutive draws begin and end: this many in every chain, of even length."""
+    edges = np.linspace(0, draws, per_chain + 1).round().astype(int)
+    starts = (np.arange(chains)[:, None] * draws + edges[None, :-1]).ravel()
+    return np.append(starts, chains * draws)
+
+
+def touched_groups(bounds: Int[np.ndarray, " edges"], start: int, stop: int) -> slice:
+    """The groups that the draws `start` to `stop` fall into."""
+    first = int(np.searchsorted(bounds, start, side="right")) - 1
+    return slice(first, int(np.searchsorted(bounds, stop, side="left")))
+
+
 def add_rows(
     total: Float[np.ndarray, "groups *rest"],
     rows: Float[np.ndarray, "m *rest"],
@@ -83,11 +90,9 @@ def add_rows(
 
     Group g is the draws bounds[g] to bounds[g + 1].
     """
-    stop = start + len(rows)
-    first = int(np.searchsorted(bounds, start, side="right")) - 1
-    last = int(np.searchsorted(bounds, stop, side="left"))
-    edges = np.maximum(bounds[first:last] - start, 0)
-    total[first:last] += np.add.reduceat(rows, edges, axis=0)
+    groups = touched_groups(bounds, start, start + len(rows))
+    edges = np.maximum(bounds[groups] - start, 0)
+    total[groups] += np.add.reduceat(rows, edges, axis=0)
 
 
 def _flat(values: Any) -> Any:

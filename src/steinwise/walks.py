@@ -14,6 +14,7 @@ from steinwise.lines import follow
 from steinwise.memory import chunks
 from steinwise.misfit import Tally
 from steinwise.samples import Samples
+from steinwise.stored import touched_groups
 from steinwise.target import AbstractTarget
 from steinwise.transport import Features, Sums
 from steinwise.work import Work
@@ -101,21 +102,20 @@ class Walk:
         They are added to the sums of all draws, where these are at hand.
         """
         stop = start + len(x)
-        first = int(np.searchsorted(self.batches.bounds, start, side="right")) - 1
-        last = int(np.searchsorted(self.batches.bounds, stop, side="left"))
-        bounds = np.clip(self.batches.bounds[first : last + 1], start, stop) - start
-        touched = Batches(bounds, self.batches.chain[first:last], self.batches.independent)
+        span = touched_groups(self.batches.bounds, start, stop)
+        bounds = np.clip(self.batches.bounds[span.start : span.stop + 1], start, stop) - start
+        touched = Batches(bounds, self.batches.chain[span], self.batches.independent)
         lines = len(self.frame.labels)
         own = None
         if into is None:
             sums = own = self.features.sums(touched.count, lines, self.work.dtype)
         else:
-            sums = into.part(slice(first, last))
+            sums = into.part(span)
         coordinates = self.frame.places(x)
         at, others = coordinates[:, self.frame.own], self.frame.scores(coordinates)
         u = np.empty((len(x), lines))
         tested = self.frame.tested(np.arange(start, stop))
-        blocks = list(chunks(lines, LINES_TOGETHER))
+        blocks = [(block, self.frame.part(block)) for block in chunks(lines, LINES_TOGETHER)]
         widest, longest = min(lines, LINES_TOGETHER), int(touched.lengths.max())
         done = 0
         for run in touched.runs(max(1, LINES_AT_ONCE // (longest * widest))):
@@ -124,8 +124,7 @@ class Walk:
                 rows = index[:, some]
                 counted = weight[:, some] * tested[rows]
                 rows = rows.ravel()
-                for block in blocks:
-                    frame = self.frame.part(block)
+                for block, frame in blocks:
                     place = at[rows, block]
                     found = follow(
                         self.target, x[rows], frame.directions, place, frame.guide, self.work.memory
@@ -143,7 +142,7 @@ class Walk:
             done += run.count
         kept = slice(*np.searchsorted(self.kept, [start, stop]))
         return _Piece(
-            slice(first, last),
+            span,
             kept.start,
             own,
             Tally.none(lines).with_draws(u, tested, self.unlikely),
