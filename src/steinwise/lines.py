@@ -12,7 +12,7 @@ that do not depend on x_ij.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import jax
@@ -26,6 +26,8 @@ from steinwise.target import AbstractTarget
 
 QUANTILES = 32  # midpoints (k + 1/2) / QUANTILES of (0, 1)
 MIDPOINTS = (np.arange(QUANTILES) + 0.5) / QUANTILES
+NORMAL_QUANTILES = ndtri(MIDPOINTS)
+NODES_AT_ONCE = 2**15  # quantiles of lines, which stay in the processor's cache
 DOUBLINGS = 2.0 ** np.arange(-1, 8)
 FIRST_PASS = 1 + 2 * len(DOUBLINGS) + 3 + 8 + 4
 SECOND_PASS = 8
@@ -55,29 +57,105 @@ class Lines:
     spread: Float[np.ndarray, "n c"]  # a robust standard deviation of the conditional
     log_density: Float[np.ndarray, "n c"]  # log p(x_ij | x_i,-j)
 
-    def standardised(
-        self, at: Float[np.ndarray, "n c"], dtype: np.dtype
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """In units of the spread: steps from the quantiles to the draw, and scores at either."""
-        spread = self.spread[..., None]
-        steps = at[..., None] - self.quantiles  # in 64 bit: both may be far from 0
-        steps /= spread
-        here = (self.score[..., None] * spread).astype(dtype)
-        return steps.astype(dtype), here, (self.quantile_scores * spread).astype(dtype)
+    @property
+    def normal_scores(self) -> Float[np.ndarray, "n c"]:
+        return ndtri(self.u)
+
+    def stein_kernel(
+        self, at: Float[np.ndarray, "n c"], weights: Float[np.ndarray, "k w"], dtype: np.dtype
+    ) -> Float[np.ndarray, "w cn"]:
+        """Weighted sums over the quantiles of a Stein kernel between draw and quantile.
+
+        The RBF kernel, as wide as the spread of the line, in units of which all is taken. The draws
+        of a coordinate follow each other.
+        """
+        n, c = at.shape
+        out = np.empty((weights.shape[1], c * n), dtype)
+
+        def by_quantile(values: Float[np.ndarray, "n c #k"]) -> Float[np.ndarray, "#k m"]:
+            return values.transpose(2, 1, 0).reshape(values.shape[2], -1).astype(dtype)
+
+        for some in _coordinates_at_once(n, c):
+            spread = self.spread[:, some, None]
+            # in 64 bit: both may be far from 0
+            step = by_quantile((at[:, some, None] - self.quantiles[:, some]) / spread)
+            here = by_quantile(self.score[:, some, None] * spread)
+            there = by_quantile(self.quantile_scores[:, some] * spread)
+            with np.errstate(over="ignore", invalid="ignore"):  # the method looks for it
+                # here there + (here - there) step + 1 - step^2
+                kernel = (here - step) * (there + step) + 1
+                kernel *= np.exp(-0.5 * step**2)
+                out[:, some.start * n : some.stop * n] = weights.T.astype(dtype) @ kernel
+        return out
 
 
 @dataclass(frozen=True, eq=False)
-class NormalLines(Lines):
+class NormalLines:
     """Conditionals that are normal: in units of the spread they are all the same."""
 
-    def standardised(
+    z: Float[np.ndarray, "n c"]  # where the draw stands
+    mean: Float[np.ndarray, "n c"]
+    sd: Float[np.ndarray, " c"]
+
+    @cached_property
+    def u(self) -> Float[np.ndarray, "n c"]:
+        return ndtr(self.z)
+
+    @property
+    def score(self) -> Float[np.ndarray, "n c"]:
+        return -self.z / self.sd
+
+    @property
+    def quantiles(self) -> Float[np.ndarray, "n c k"]:
+        return self.mean[..., None] + self.sd[:, None] * NORMAL_QUANTILES
+
+    @property
+    def quantile_scores(self) -> Float[np.ndarray, "n c k"]:
+        return np.broadcast_to(-NORMAL_QUANTILES / self.sd[:, None], (*self.z.shape, QUANTILES))
+
+    @property
+    def spread(self) -> Float[np.ndarray, "n c"]:
+        return np.broadcast_to(self.sd, self.z.shape)
+
+    @property
+    def log_density(self) -> Float[np.ndarray, "n c"]:
+        return -(self.z**2) / 2 - np.log(self.sd * np.sqrt(2 * np.pi))
+
+    @property
+    def normal_scores(self) -> Float[np.ndarray, "n c"]:
+        return self.z
+
+    def stein_kernel(
         self,
         at: Float[np.ndarray, "n c"],  # noqa: ARG002
+        weights: Float[np.ndarray, "k w"],
         dtype: np.dtype,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        z = -(self.score * self.spread)[..., None].astype(dtype)
-        standard = ndtri(MIDPOINTS).astype(dtype)
-        return z - standard, -z, -standard
+    ) -> Float[np.ndarray, "w cn"]:
+        """As of other lines.
+
+        Between z and a quantile q it is (1 - 2 q^2 + 5 q z - 2 z^2) exp(-q^2 / 2 + q z - z^2 / 2).
+        """
+        n, c = self.z.shape
+        q, z = NORMAL_QUANTILES[:, None], self.z.T.ravel().astype(dtype)
+        exponents = np.concatenate([-(q**2) / 2, q, np.full_like(q, -0.5)], axis=1).astype(dtype)
+        factors = np.concatenate([(1 - 2 * q**2) * weights, 5 * q * weights, -2 * weights], axis=1)
+        factors = factors.T.astype(dtype)
+        out = np.empty((weights.shape[1], c * n), dtype)
+        with np.errstate(over="ignore", invalid="ignore"):  # the method looks for it
+            powers = np.stack([np.ones_like(z), z, z**2])
+            for some in _coordinates_at_once(n, c):
+                part = slice(some.start * n, some.stop * n)
+                kernel = exponents @ powers[:, part]
+                np.exp(kernel, out=kernel)
+                by_power = (factors @ kernel).reshape(3, -1, kernel.shape[1])
+                by_power *= powers[:, None, part]
+                np.sum(by_power, axis=0, out=out[:, part])
+        return out
+
+
+def _coordinates_at_once(n: int, c: int) -> list[slice]:
+    """Coordinates whose lines have few enough quantiles for the processor's cache."""
+    return list(chunks(c, max(1, NODES_AT_ONCE // (n * QUANTILES))))
 
 
 class Guide(NamedTuple):
@@ -104,14 +182,15 @@ def follow(
     at: Float[np.ndarray, "n c"],
     guide: Guide,
     memory: int,
-) -> Lines:
+) -> Lines | NormalLines:
     """The conditionals through the draws x along coordinates (integers) or directions (rows).
 
     `at` is where each draw stands on its lines: x_ij for coordinates.
     """
     normal = target.normal_along(x, directions)
-    if normal is not None:
-        return _normal_lines(at, *normal)
+    if normal is not None:  # no evaluations
+        to_mean, sd = normal
+        return NormalLines(-to_mean / sd, at + to_mean, sd)
 
     def evaluate(where: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
         if directions.ndim == 1:
@@ -187,18 +266,6 @@ def _filled(known: _Known) -> _Known:
     assert nodes is not None
     assert slopes is not None
     return _joined(known, (nodes, values, slopes))
-
-
-def _normal_lines(at: np.ndarray, to_mean: np.ndarray, sd: np.ndarray) -> Lines:
-    """The closed form where the conditional is normal: no evaluations."""
-    z = -to_mean / sd
-    standard = ndtri(MIDPOINTS)
-    mean = (at + to_mean)[..., None]
-    scores = np.broadcast_to(-standard / sd[:, None], (*at.shape, QUANTILES))
-    spread = np.broadcast_to(sd, at.shape)
-    quantiles = mean + sd[:, None] * standard
-    log_density = -(z**2) / 2 - np.log(sd * np.sqrt(2 * np.pi))
-    return NormalLines(ndtr(z), -z / sd, quantiles, scores, spread, log_density)
 
 
 @jax.jit

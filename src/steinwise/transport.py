@@ -7,13 +7,13 @@ are all that the default check needs.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
-from scipy.special import ndtri
+from jaxtyping import Bool, Float, Int
 
-from steinwise.lines import MIDPOINTS, QUANTILES, Lines
+from steinwise.lines import MIDPOINTS, QUANTILES, Lines, NormalLines
 from steinwise.random import stream
 from steinwise.threads import one_blas_thread
 
@@ -22,6 +22,7 @@ FARTHEST = 5.0  # normal scores are clipped here
 MOST_PAIRS, MOST_ALONE = 500, 500  # products, coordinates, that are looked at one by one
 # random combinations of products and of coordinates, where there are more of them than these
 SKETCHES, LINEAR_SKETCHES = 32, 64
+CONTEXTS = ("alone", "dependence", "dependence on size", "interaction")
 
 TERMS = 2 * STEIN_TERMS + COSINE_TERMS + HERMITE_TERMS
 _STEIN, _STEIN_OTHER = slice(0, STEIN_TERMS), slice(STEIN_TERMS, 2 * STEIN_TERMS)
@@ -75,19 +76,14 @@ class Features:
         )
 
     @property
-    def contexts(self) -> dict[str, slice]:
-        """Where the features of each context stand."""
+    def counts(self) -> list[int]:
+        """How many features each context has."""
         single = self.d if self.signs is None else LINEAR_SKETCHES
-        ends = np.cumsum(
-            [1, single, single, len(self.pairs) if self.pair_signs is None else SKETCHES]
-        )
-        starts = [0, *ends[:-1]]
-        names = ["alone", "dependence", "dependence on size", "interaction"]
-        return {name: slice(int(a), int(b)) for name, a, b in zip(names, starts, ends, strict=True)}
+        return [1, single, single, len(self.pairs) if self.pair_signs is None else SKETCHES]
 
     @property
     def count(self) -> int:
-        return self.contexts["interaction"].stop
+        return sum(self.counts)
 
     def bytes_per_line(self, batch: int, dtype: str) -> int:
         """Of the sums."""
@@ -97,8 +93,14 @@ class Features:
     def sums(self, batch: int, c: int, dtype: str) -> "Sums":
         """Sums that are all 0."""
         apart = 0 if self.signs is None else len(self.alone)
+        alone, dependence, on_size, interaction = (
+            np.zeros((batch, c, TERMS, count), dtype) for count in self.counts
+        )
         return Sums(
-            np.zeros((batch, c, TERMS, self.count), dtype),
+            alone,
+            dependence,
+            on_size,
+            interaction,
             np.zeros((batch, c, 2, 2, apart), dtype),
             np.zeros((batch, c, len(self.pairs)), dtype),
         )
@@ -108,8 +110,8 @@ class Features:
         if context == "interaction":
             return sums.of_pairs[:, :, None, :]
         if self.signs is None:
-            return sums.of_contexts[:, :, SINGLE_TERMS, self.contexts[context]]
-        return sums.of_single[:, :, :, ["dependence", "dependence on size"].index(context)]
+            return sums.of(context)[:, :, SINGLE_TERMS]
+        return sums.of_single[:, :, :, CONTEXTS.index(context) - 1]
 
     def partners(self, context: str, feature: int) -> Int[np.ndarray, " k"]:
         """The coordinates of one of these features."""
@@ -125,10 +127,16 @@ def _signs(seed: object, purpose: str, d: int, count: int) -> np.ndarray:
 class Sums(NamedTuple):
     """Sums over batches of terms times features."""
 
-    of_contexts: Float[np.ndarray, "batch c term feature"]  # where `Features.contexts` says
+    alone: Float[np.ndarray, "batch c term 1"]
+    dependence: Float[np.ndarray, "batch c term f"]
+    dependence_on_size: Float[np.ndarray, "batch c term f"]
+    interaction: Float[np.ndarray, "batch c term g"]
     of_single: Float[np.ndarray, "batch c 2 2 m"]  # SINGLE_TERMS times coordinates and squares,
     # where the contexts have only sketches of them
     of_pairs: Float[np.ndarray, "batch c pair"]  # PLACE times products
+
+    def of(self, context: str) -> Float[np.ndarray, "batch c term f"]:
+        return self[CONTEXTS.index(context)]
 
     def part(self, batches: slice, lines: slice = slice(None)) -> "Sums":
         """A view of some batches and lines."""
@@ -141,15 +149,15 @@ class Sums(NamedTuple):
 
 @one_blas_thread
 def products(
-    sums: Float[np.ndarray, "batch c term feature"], settings: Sequence[tuple[str, slice]]
+    sums: Sums, settings: Sequence[tuple[str, str]]
 ) -> Float[np.ndarray, "setting c batch batch"]:
-    """Inner products between all pairs of batches, per setting: a base, and a span of features."""
-    by_line = np.swapaxes(sums, 0, 1)
-    lines, batches = by_line.shape[:2]
-    out = np.empty((len(settings), lines, batches, batches), sums.dtype)
-    for product, (base, span) in zip(out, settings, strict=True):
+    """Inner products between all pairs of batches, per setting: a base and a context."""
+    batches, lines = sums.alone.shape[:2]
+    out = np.empty((len(settings), lines, batches, batches), sums.alone.dtype)
+    for product, (base, context) in zip(out, settings, strict=True):
+        by_line = np.swapaxes(sums.of(context), 0, 1)
         left, right = (
-            by_line[:, :, terms, span].reshape(lines, batches, -1) for terms in BASE_TERMS[base]
+            by_line[:, :, terms].reshape(lines, batches, -1) for terms in BASE_TERMS[base]
         )
         np.matmul(left, np.swapaxes(right, 1, 2), out=product)
     return out
@@ -158,7 +166,7 @@ def products(
 @one_blas_thread
 def batch_products(
     out: Sums,
-    lines: Lines,
+    lines: Lines | NormalLines,
     at: Float[np.ndarray, "n c"],
     others: Float[np.ndarray, "n d"],
     weight: Float[np.ndarray, "batch longest"],
@@ -167,115 +175,141 @@ def batch_products(
 ) -> None:
     """Add terms times features, summed over the draws of each batch.
 
-    Features are the same for all lines but for the coordinate that belongs to the line itself,
-    which is taken out: after the sum where they are linear in it, before it in a sketch of
-    products.
+    Features are computed once for all lines; what a line's own coordinate adds to them is taken out
+    of the sums.
     """
-    dtype = out.of_contexts.dtype
-    terms = _terms(lines, at, dtype)
-    terms *= weight.reshape(-1, 1, 1).astype(dtype)
-    terms = terms.reshape(*weight.shape, *terms.shape[1:])
-    z = others.reshape(*weight.shape, -1).astype(dtype)
-    keep = np.arange(features.d) != own[:, None]  # (c, d)
-    pairs = features.pairs
-    both = z[..., pairs[:, 0]] * z[..., pairs[:, 1]]
-    kept = keep[:, pairs[:, 0]] & keep[:, pairs[:, 1]]
-    of_pairs = out.of_pairs
-    of_pairs += _summed(terms[..., [PLACE]], both)[:, :, 0] * kept
-    of_single, of_products = np.split(
-        out.of_contexts, [features.contexts["interaction"].start], axis=-1
-    )
-    if features.signs is None:
-        kept_twice = np.concatenate([np.ones_like(keep[:, :1]), keep, keep], axis=1)
-        of_single += _summed(terms, _with_squares(z)) * kept_twice[:, None, :]
-    else:
-        of_single += _sketched_singles(terms, z, own, features.signs.astype(dtype))
-        chosen = _with_squares(z[..., features.alone])[..., 1:]
-        found = _summed(terms[..., SINGLE_TERMS], chosen)
-        alone = out.of_single
-        alone += found.reshape(alone.shape) * keep[:, None, None, features.alone]
+    dtype = out.alone.dtype
+    z = np.ascontiguousarray(others.T, dtype)
+    seen = _Seen(_terms(lines, at, dtype), z, own, weight.astype(dtype))
+    alone, dependence, on_size, interaction = _of_contexts(seen, features)
+    of_single, of_pairs = _of_single(seen, features), _of_pairs(seen, features)
+    out.add(Sums(alone, dependence, on_size, interaction, of_single, of_pairs))
+
+
+class _Seen(NamedTuple):
+    """What is known of some draws, which come last in all arrays, batch after batch."""
+
+    terms: Float[np.ndarray, "term c n"]
+    z: Float[np.ndarray, "d n"]
+    own: Int[np.ndarray, " c"]
+    weight: Float[np.ndarray, "batch longest"]
+
+    @property
+    def counted(self) -> Float[np.ndarray, " n"]:
+        return self.weight.ravel()
+
+    def without(self, coordinates: Int[np.ndarray, " f"]) -> Bool[np.ndarray, "c f"]:
+        """Whether these are others than a line's own."""
+        return coordinates != self.own[:, None]
+
+    def summed(
+        self, terms: Float[np.ndarray, "t c n"], features: Float[np.ndarray, "f n"]
+    ) -> Float[np.ndarray, "batch c t f"]:
+        """Products of terms and weighted features, summed over the draws of each batch."""
+        left, right = (
+            one.reshape(-1, *self.weight.shape).transpose(1, 0, 2) for one in (terms, features)
+        )
+        found = left @ np.swapaxes(right, 1, 2)
+        return np.swapaxes(found.reshape(len(found), *terms.shape[:2], len(features)), 1, 2)
+
+    def summed_each(
+        self, terms: Float[np.ndarray, "t c n"], feature: Float[np.ndarray, "c n"]
+    ) -> Float[np.ndarray, "batch c t 1"]:
+        """The same with a single feature, another one for every line."""
+        left = terms.reshape(*terms.shape[:2], *self.weight.shape).transpose(2, 1, 0, 3)
+        right = feature.reshape(-1, *self.weight.shape).transpose(1, 0, 2)
+        return left @ right[..., None]
+
+
+def _of_single(seen: _Seen, features: Features) -> Float[np.ndarray, "batch c 2 2 m"]:
+    alone = features.alone if features.signs is not None else features.alone[:0]
+    z = seen.z[alone]
+    weighted = np.concatenate([z, z**2 - 1]) * seen.counted
+    found = seen.summed(seen.terms[SINGLE_TERMS], weighted)
+    return found.reshape(*found.shape[:3], 2, len(alone)) * seen.without(alone)[:, None, None]
+
+
+def _of_pairs(seen: _Seen, features: Features) -> Float[np.ndarray, "batch c pair"]:
+    one, other = features.pairs.T
+    weighted = (seen.z * seen.counted)[one] * seen.z[other]
+    found = seen.summed(seen.terms[PLACE : PLACE + 1], weighted)[:, :, 0]
+    return found * (seen.without(one) & seen.without(other))
+
+
+def _of_contexts(seen: _Seen, features: Features) -> list[np.ndarray]:
+    """All terms with the features of every context, each (batch, c, term, feature)."""
+    z, squares, dtype = seen.z, seen.z**2 - 1, seen.z.dtype
+    shared = [np.ones_like(z[:1]), z, squares]
+    if features.signs is not None:
+        one, other = features.signs.astype(dtype)
+        shared[1:] = one.T @ z, other.T @ squares
     if features.pair_signs is None:
-        of_products += _summed(terms, both) * kept[:, None, :]
+        one, other = features.pairs.T
+        shared.append(z[one] * z[other])
     else:
-        sketched = _sketched(z, own, features.pair_signs.astype(dtype))
-        of_products += terms.transpose(0, 2, 3, 1) @ sketched.transpose(0, 2, 1, 3)
+        one, other = features.pair_signs.astype(dtype)
+        along = np.concatenate([one.T @ z, other.T @ z])
+        shared.append(along[:SKETCHES] * along[SKETCHES:] - (one * other).T @ z**2)
+    summed = seen.summed(seen.terms, np.concatenate(shared) * seen.counted)
+    found = np.split(summed, np.cumsum(features.counts)[:-1], axis=-1)
+    if features.signs is None:
+        for single in found[1:3]:
+            single[:, np.arange(len(seen.own)), :, seen.own] = 0.0
+    if features.pair_signs is None:
+        found[3] *= (seen.without(one) & seen.without(other))[:, None]
+    else:
+        _correct_sketches(found, seen, features)
+    return found
 
 
-def _with_squares(z: Float[np.ndarray, "*rows d"]) -> Float[np.ndarray, "*rows f"]:
-    """1, the coordinates, and their squares less 1."""
-    return np.concatenate([np.ones_like(z[..., :1]), z, z**2 - 1], axis=-1)
+def _correct_sketches(found: list[np.ndarray], seen: _Seen, features: Features) -> None:
+    """Take a line's own coordinate m out of the sums of sketches.
 
-
-def _sketched_singles(
-    terms: Float[np.ndarray, "batch longest c term"],
-    z: Float[np.ndarray, "batch longest d"],
-    own: Int[np.ndarray, " c"],
-    signs: Float[np.ndarray, "2 d sketch"],
-) -> Float[np.ndarray, "batch c term f"]:
-    """Sums of terms times 1, and random signs times coordinates and squares, without a line's own.
-
-    Both are linear in what the signs multiply: the line's own share is subtracted from the sums.
+    With signs s and t it has added m s, or (m^2 - 1) t, to a sketch of single coordinates or
+    squares, and m s b + m t a - 2 m^2 s t to a b - c, a sketch of products: a and b are sums of the
+    coordinates with either signs, c is that of their squares with both.
     """
-    squares = z**2 - 1
-    shared = np.concatenate([np.ones_like(z[..., :1]), z @ signs[0], squares @ signs[1]], axis=-1)
-    out = _summed(terms, shared)
-    for k, values in enumerate((z, squares)):
-        mine = np.einsum("blct,blc->bct", terms, values[..., own], optimize=True)
-        span = slice(1 + k * LINEAR_SKETCHES, 1 + (k + 1) * LINEAR_SKETCHES)
-        out[..., span] -= mine[..., None] * signs[k, own][:, None, :]
-    return out
-
-
-def _summed(
-    terms: Float[np.ndarray, "batch longest c term"],
-    features: Float[np.ndarray, "batch longest f"],
-) -> Float[np.ndarray, "batch c term f"]:
-    batch, longest, *rest = terms.shape
-    flat = np.swapaxes(terms.reshape(batch, longest, -1), 1, 2)
-    return (flat @ features).reshape(batch, *rest, -1)
-
-
-def _sketched(
-    z: Float[np.ndarray, "batch longest d"],
-    own: Int[np.ndarray, " c"],
-    signs: Float[np.ndarray, "2 d sketch"],
-) -> Float[np.ndarray, "batch longest c sketch"]:
-    """Random signs times all products of two different coordinates, without a line's own."""
-    mine = z[..., own, None]
-    one, other, both = signs[0], signs[1], signs[0] * signs[1]
-    products = (z @ one)[..., None, :] - mine * one[own]
-    products *= (z @ other)[..., None, :] - mine * other[own]
-    products -= (z**2 @ both)[..., None, :]
-    products += mine**2 * both[own]
-    return products
+    alone, dependence, on_size, interaction = found
+    assert features.pair_signs is not None
+    one, other = features.pair_signs.astype(seen.z.dtype)
+    mine = seen.z[seen.own]
+    terms = seen.terms * mine
+    along = np.concatenate([one.T @ seen.z, other.T @ seen.z]) * seen.counted
+    by_one, by_other = np.split(seen.summed(terms, along), 2, axis=-1)
+    twice = seen.summed_each(terms, mine * seen.counted)
+    s, t = one[seen.own][:, None], other[seen.own][:, None]
+    interaction -= s * by_other
+    interaction -= t * by_one
+    interaction += 2 * s * t * twice
+    if features.signs is not None:
+        s, t = features.signs[:, seen.own, None].astype(seen.z.dtype)
+        dependence -= s * seen.summed_each(seen.terms, mine * seen.counted)
+        on_size -= t * (twice - alone)
 
 
 def _terms(
-    lines: Lines, at: Float[np.ndarray, "n c"], dtype: np.dtype
-) -> Float[np.ndarray, "n c term"]:
+    lines: Lines | NormalLines, at: Float[np.ndarray, "n c"], dtype: np.dtype
+) -> Float[np.ndarray, "term c n"]:
     """Functions of a draw's place on its line, each of mean zero when the draw comes from p."""
-    step, here, there = lines.standardised(at, dtype)
-    with np.errstate(over="ignore", invalid="ignore"):  # the method looks for it
-        # (here there + (here - there) step + 1 - step^2) exp(-step^2 / 2), in place
-        stein = here - there
-        stein -= step
-        stein *= step
-        stein += here * there + 1
-        step *= step
-        step *= -0.5
-        stein *= np.exp(step, out=step)
-    out = np.empty((*lines.u.shape, TERMS), dtype)
-    np.matmul(stein, WAVES.astype(dtype), out=out[..., _STEIN])
-    cosines = out[..., _STEIN_OTHER]
-    before, now, twice = 1.0, np.cos(np.pi * lines.u), 2 * np.cos(np.pi * lines.u)
-    for k in range(STEIN_TERMS):  # cos (k + 1) t = 2 cos t cos k t - cos (k - 1) t
-        cosines[..., k] = np.sqrt(2) * now
-        before, now = now, twice * now - before
-    out[..., _COSINE] = cosines[..., :COSINE_TERMS] / ORDERS[:COSINE_TERMS]
-    z = np.clip(ndtri(lines.u), -FARTHEST, FARTHEST)
-    hermite = out[..., _HERMITE]
-    hermite[..., 0] = z
-    hermite[..., 1] = (z**2 - 1) / np.sqrt(2)
-    hermite[..., 2] = (z**3 - 3 * z) / np.sqrt(6)
-    hermite[..., 3] = (z**4 - 6 * z**2 + 3) / np.sqrt(24)
+    n, c = at.shape
+    out = np.empty((TERMS, c, n), dtype)
+    by_line = out.reshape(TERMS, -1)
+    by_line[_STEIN] = lines.stein_kernel(at, WAVES, dtype)
+    cosines = by_line[_STEIN_OTHER]
+    twice = 2 * np.cos((np.pi * lines.u.T.ravel()).astype(dtype))
+    before = np.sqrt(2).astype(dtype)
+    np.multiply(twice, before / 2, out=cosines[0])
+    for now, after in pairwise(cosines):  # cos (k + 1) t = 2 cos t cos k t - cos (k - 1) t
+        np.multiply(twice, now, out=after)
+        after -= before
+        before = now
+    orders = ORDERS[:COSINE_TERMS, None].astype(dtype)
+    np.divide(cosines[:COSINE_TERMS], orders, out=by_line[_COSINE])
+    z = np.clip(lines.normal_scores.T.ravel().astype(dtype), -FARTHEST, FARTHEST)
+    square = z**2
+    hermite = by_line[_HERMITE]
+    hermite[0] = z
+    hermite[1] = (square - 1) / np.sqrt(2)
+    hermite[2] = (square - 3) * z / np.sqrt(6)
+    hermite[3] = ((square - 6) * square + 3) / np.sqrt(24)
     return out

@@ -22,7 +22,8 @@ from steinwise.work import Work
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-LINES_AT_ONCE, LINES_TOGETHER = 2**13, 64  # lines, each of a draw; and of how many coordinates
+LINES_AT_ONCE, LINES_TOGETHER = 2**14, 64  # lines, each of a draw; and of how many coordinates
+SUMS_AT_ONCE = 2**22  # bytes of sums, which stay in the processor's cache
 SLAB_LINES = 2**16  # of a slab at least, after which progress is shown
 SLAB_SHARE = 64  # of the memory, for each array of a slab
 MOST_SLAB_BYTES = 2**24
@@ -118,7 +119,9 @@ class Walk:
         blocks = [(block, self.frame.part(block)) for block in chunks(lines, LINES_TOGETHER)]
         widest, longest = min(lines, LINES_TOGETHER), int(touched.lengths.max())
         done = 0
-        for run in touched.runs(max(1, LINES_AT_ONCE // (longest * widest))):
+        of_batch = widest * self.features.bytes_per_line(1, self.work.dtype)
+        at_once = min(LINES_AT_ONCE // (longest * widest), SUMS_AT_ONCE // of_batch)
+        for run in touched.runs(max(1, at_once)):
             index, weight = run.padded(np.arange(len(x)))
             for some in chunks(index.shape[1], max(1, LINES_AT_ONCE // (run.count * widest))):
                 rows = index[:, some]

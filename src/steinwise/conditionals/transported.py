@@ -14,7 +14,7 @@ from steinwise.conditionals.abstract import (
     refuse_blocks,
 )
 from steinwise.errors import InputError
-from steinwise.lines import QUANTILES, Guide, Lines, follow, make_guide
+from steinwise.lines import QUANTILES, Guide, Lines, NormalLines, follow, make_guide
 from steinwise.memory import chunks
 from steinwise.target import AbstractTarget
 
@@ -27,7 +27,7 @@ class _Fitted(NamedTuple):
     shares: Float[np.ndarray, "d q"]  # of the transforms, per quantile
     memory: int
 
-    def lines(self, x: Float[np.ndarray, "n d"]) -> Lines:
+    def lines(self, x: Float[np.ndarray, "n d"]) -> Lines | NormalLines:
         return follow(self.target, x, np.arange(x.shape[1]), x, self.guide, self.memory)
 
 

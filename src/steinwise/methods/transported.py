@@ -32,7 +32,7 @@ from steinwise.results import DEPENDENCE_NOTE, NO_MISFIT, CoordinateResult, Find
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, BatchSums
 from steinwise.target import AbstractTarget
-from steinwise.transport import Features, Sums
+from steinwise.transport import CONTEXTS, Features, Sums
 from steinwise.walks import Walk, Walked
 from steinwise.work import Work
 
@@ -45,7 +45,6 @@ BASES = ("shape", "shift", "tails")
 # what a coordinate's fault by itself, summed and largest, counts beside any one kind of dependence
 WEIGHTS = {"coordinates": (8.0, 16.0), "directions": (8.0, 8.0)}
 OUTLIER_LEVEL = 0.05 * EXACT_SHARE  # of all draws that are called outliers each for itself
-CONTEXTS = ("alone", "dependence", "dependence on size", "interaction")
 
 
 class Transported(AbstractMethod):
@@ -315,8 +314,7 @@ class TransportedStatistic(AbstractStatistic):
         self, frame: Frame, block: slice, sums: Sums, features: Features, batches: Batches
     ) -> Iterator[BatchSums]:
         for family, settings in self.method.settings(frame).items():
-            spans = [(base, features.contexts[context]) for base, context in settings]
-            values = transport.products(sums.of_contexts, spans)
+            values = transport.products(sums, settings)
             for s, k in zip(*np.nonzero(~np.isfinite(values).all(axis=(2, 3))), strict=True):
                 self.dropped.append((*settings[s], frame.labels[block.start + k]))
                 values[s, k] = 0.0
