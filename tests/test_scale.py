@@ -148,6 +148,55 @@ def test_coordinates_drawn_at_random_keep_the_sum_unbiased() -> None:
     assert sw.kccsd(draws, target, coordinates=8, **options).value == pytest.approx(whole.value)
 
 
+# -- dear densities --------------------------------------------------------------------------------
+
+
+def counted_target(calls: list[int]) -> sw.Target:
+    """A normal density that counts the points it is asked for."""
+
+    def score(x: np.ndarray) -> np.ndarray:
+        calls.append(len(x))
+        return -x
+
+    return sw.Target.from_score(score)
+
+
+@pytest.mark.filterwarnings("ignore::steinwise.SteinwiseWarning")
+@pytest.mark.parametrize("method", ["transported", "ksd"])
+def test_evaluations_are_kept_to(method: str) -> None:
+    """Catches a price per draw that forgets lines or directions, and thinning that is not even."""
+    draws = np.random.default_rng(3).normal(size=(2, 600, 2))
+    draws[..., 1] += 2 * draws[..., 0]  # so that a direction is followed
+    options = {"method": method, "independent": True, "progress": False}
+    calls: list[int] = []
+    sw.check(draws, counted_target(calls), **options)
+    most = sum(calls) // 3
+    calls.clear()
+    result = sw.check(draws, counted_target(calls), evaluations=most, **options)
+    assert most / 4 < sum(calls) <= 1.2 * most  # a few score the draws' autocorrelation
+    step = 600 // result.draws.n_draws
+    same = sw.check(draws[:, ::step], counted_target([]), **options)
+    assert same.pvalue == result.pvalue
+    assert f"one in {step} draws was tested" in " ".join(result.notes)
+
+
+def test_a_budget_that_suffices_changes_nothing() -> None:
+    target = sw.Gaussian(np.zeros(3), np.eye(3))  # costs nothing
+    free = sw.check(normal(), target, evaluations=1)
+    assert np.array_equal(numbers(free), numbers(sw.check(normal(), target)))
+
+
+@pytest.mark.parametrize(
+    ("evaluations", "expected"),
+    [(1000, "draws are left, and at least 20"), (0, "at least 1"), ("many", "expected a number")],
+)
+def test_a_budget_that_is_too_small_is_answered(evaluations: object, expected: str) -> None:
+    with pytest.raises(sw.InputError, match=expected):
+        sw.check(normal(), lambda x: -jnp.sum(x**2), evaluations=evaluations)
+    with pytest.raises(sw.InputError, match="every atom of its stand-in"):
+        sw.check(normal(), sw.Gaussian(np.zeros(3), np.eye(3)), method="kccsd", evaluations=1e6)
+
+
 def test_ten_thousand_coordinates() -> None:
     """Catches anything quadratic in the dimension: a matrix of all pairs has 800 MB."""
     d = 10_000

@@ -7,16 +7,21 @@ from typing import Any
 import numpy as np
 
 import steinwise
-from steinwise.batches import BatchPlan, plan_batches
+from steinwise.batches import MIN_BATCHES, BatchPlan, plan_batches
 from steinwise.calibration import averaged
 from steinwise.errors import InputError, SteinwiseWarning
 from steinwise.memory import budget_bytes
 from steinwise.methods import BY_NAME, AbstractMethod
-from steinwise.options import choose_coordinates, require_level, require_whole
+from steinwise.options import (
+    choose_coordinates,
+    require_at_least,
+    require_level,
+    require_whole,
+)
 from steinwise.random import seed_words
 from steinwise.results import CheckResult, DrawsSummary
 from steinwise.samples import Samples
-from steinwise.target import as_target
+from steinwise.target import AbstractTarget, as_target
 from steinwise.work import Work
 
 PRECISIONS = ("float64", "float32")
@@ -34,6 +39,7 @@ def check(
     independent: bool | None = None,
     batch_length: int | None = None,
     coordinates: int | Sequence[str] | Sequence[int] | None = None,
+    evaluations: float | None = None,
     memory: str | int = "1GiB",
     dtype: str = "float64",
     progress: bool | None = None,
@@ -72,6 +78,9 @@ def check(
         Which coordinates get a verdict: their names or numbers, or how many of them to draw at
         random. All by default; the cost is theirs. The others still count as those on which they
         may depend.
+    evaluations
+        The most evaluations of the density that the check may cost. Where all draws would cost
+        more, every k-th draw of each chain is tested, and a note says so.
     memory
         The budget for working arrays, such as "500MB" or "2GiB". It changes no number.
     dtype
@@ -108,6 +117,7 @@ def check(
         chosen = chosen.restricted(choose_coordinates(coordinates, samples.names, seed))
     density = as_target(target)
     evaluated_in = density.prepare(samples.dim)
+    samples, thinned = _affordable(samples, chosen, density, evaluations)
 
     work = Work(seed, budget, dtype, progress)
     runs = []
@@ -122,7 +132,7 @@ def check(
     verdict = averaged([run[-1] for run in runs])
     chosen, tested, statistic, plan, _ = runs[0]
     findings = chosen.findings(tested, statistic, plan, verdict, alpha)
-    notes = plan.notes + findings.notes
+    notes = thinned + plan.notes + findings.notes
     for note in notes:
         warnings.warn(note, SteinwiseWarning, stacklevel=2)
     return CheckResult(
@@ -165,6 +175,30 @@ def _in_memory(samples: Samples, method: AbstractMethod, budget: int) -> Samples
             "(draws[:, ::10]), or raise memory=."
         )
     return samples.loaded()
+
+
+def _affordable(
+    samples: Samples, method: AbstractMethod, target: AbstractTarget, most: float | None
+) -> tuple[Samples, tuple[str, ...]]:
+    """As many of the draws as keep to a number of evaluations, and a note on what was left out."""
+    if most is None:
+        return samples, ()
+    require_at_least("evaluations", most, 1)
+    each = method.evaluations(samples, target)
+    step = -(-samples.n * each // int(most))
+    if step <= 1:
+        return samples, ()
+    fewer = samples.thinned(step)
+    if fewer.n < MIN_BATCHES:
+        raise InputError(
+            f"evaluations is {most:g}, but every draw costs {each} evaluations of the density: "
+            f"{fewer.n} draws are left, and at least {MIN_BATCHES} are needed. Raise it to "
+            f"{2 * MIN_BATCHES * each:.2g} or more, or test some coordinates only (coordinates=)."
+        )
+    return fewer, (
+        f"one in {step} draws was tested, {fewer.n} of {samples.n}, to keep to {most:g} "
+        f"evaluations of the density: a draw takes {each}.",
+    )
 
 
 def _check_options(

@@ -126,6 +126,7 @@ def _inputs(command: Any) -> Any:
 @_inputs
 @click.option("--method", type=click.Choice(METHODS), default="transported", show_default=True)
 @click.option("--alpha", default=0.05, show_default=True, help="The level of the test.")
+@click.option("--evaluations", type=float, help="Of the density, at most: draws are thinned.")
 @click.option("--bootstraps", default=1000, show_default=True, type=click.IntRange(min=1))
 @click.option(
     "--report", type=click.Path(path_type=Path), metavar="OUT.html", help="Write an HTML report."
@@ -145,6 +146,7 @@ def check(
     method: str,
     alpha: float,
     bootstraps: int,
+    evaluations: float | None,
     report: Path | None,
     plot: Path | None,
 ) -> int:
@@ -158,6 +160,7 @@ def check(
             method=method,
             alpha=alpha,
             n_bootstrap=bootstraps,
+            evaluations=evaluations,
             seed=seed,
             memory=memory,
         )

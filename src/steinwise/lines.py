@@ -175,6 +175,11 @@ def make_guide(columns: Float[np.ndarray, "n c"]) -> Guide:
     return Guide(sd, np.concatenate([inside, np.stack(beyond)]).T)
 
 
+def evaluations_per_line(target: AbstractTarget, x: Float[np.ndarray, "n d"]) -> int:
+    """Of the target, for every line: none where its conditionals are known to be normal."""
+    return EVALUATIONS if target.normal_along(x[:1], np.arange(1)) is None else 0
+
+
 def follow(
     target: AbstractTarget,
     x: Float[np.ndarray, "n d"],

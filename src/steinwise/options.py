@@ -21,6 +21,13 @@ def require_whole(name: str, value: Any, *, least: int) -> None:
         raise InputError(f"{name} is {value!r}: expected a whole number, at least {least}.")
 
 
+def require_at_least(name: str, value: Any, least: float) -> None:
+    """A finite number, at least so large."""
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not number or not least <= value < np.inf:
+        raise InputError(f"{name} is {value!r}: expected a number, at least {least}.")
+
+
 def require_level(alpha: Any) -> None:
     """The level of a test."""
     if not isinstance(alpha, (int, float, np.floating)) or not 0 < alpha < 1:

@@ -155,6 +155,15 @@ class Samples:
         """Which of the draws that were given these are."""
         return Places(np.arange(self.n_draws) if self.numbers is None else self.numbers)
 
+    def thinned(self, step: int) -> "Samples":
+        """Every so-manieth draw of each chain, in memory unless they are on a cluster."""
+        if self.on_cluster:
+            values = self.values[:, ::step]
+        else:
+            index = np.arange(self.n).reshape(self.n_chains, -1)[:, ::step]
+            values = self.take(index.ravel()).reshape(*index.shape, self.dim)
+        return replace(self, values=values, numbers=self.places.draws[::step])
+
     def in_order(self, order: Int[np.ndarray, " draw"]) -> "Samples":
         """The draws of every chain in another order."""
         return replace(self, values=self.values[:, order], numbers=self.places.draws[order])

@@ -85,3 +85,20 @@ def test_a_zarr_array_that_wants_to_be_unpickled_is_refused(folder: Path, capsys
     arguments = ["check", str(folder / "run.zarr"), "--target", f"{folder / 'target.py'}:normal"]
     assert run([*arguments, "--space", "unconstrained", "--var-names", "theta"]) == 2
     assert "array posterior/trap of" in capsys.readouterr().err
+
+
+def test_a_zarr_array_is_checked_by_chunk(tmp_path: Path) -> None:
+    """Catches an array of zarr that is taken for something else, or read whole."""
+    draws = np.random.default_rng(2).normal(size=(4, 500, 3))
+    stored = zarr.create_array(tmp_path / "draws.zarr", shape=draws.shape, chunks=(1, 100, 3),
+                               dtype="f8")  # fmt: skip
+    stored[:] = draws
+    target = sw.Gaussian(np.zeros(3), np.eye(3))
+    samples = sw.Samples.of(zarr.open_array(tmp_path / "draws.zarr", mode="r"))
+    assert not samples.in_memory
+    found, expected = sw.check(samples, target), sw.check(draws, target)
+    assert found.pvalue == expected.pvalue
+    np.testing.assert_allclose(found.statistic, expected.statistic, rtol=1e-9)
+    with pytest.warns(sw.SteinwiseWarning, match="one in 9 draws was tested"):
+        thinned = sw.check(samples, lambda x: -0.5 * (x**2).sum(), evaluations=1e5)
+    assert thinned.draws.n_draws < 500

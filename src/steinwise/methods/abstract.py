@@ -67,6 +67,14 @@ class AbstractMethod(eqx.Module):
             "expected 'transported' or 'kccsd', which go coordinate by coordinate."
         )
 
+    def evaluations(
+        self,
+        samples: Samples,  # noqa: ARG002
+        target: AbstractTarget,  # noqa: ARG002
+    ) -> int:
+        """Of the target, for every draw: its score, unless a method asks for more."""
+        return 1
+
     def prepare(
         self,
         samples: Samples,

@@ -122,6 +122,17 @@ class KCCSD(AbstractMethod):
             raise InputError("coordinates= came with blocks=, which name the coordinates already.")
         return replace(self, coordinates=coordinates)
 
+    def evaluations(
+        self,
+        samples: Samples,  # noqa: ARG002
+        target: AbstractTarget,  # noqa: ARG002
+    ) -> int:
+        raise InputError(
+            f"evaluations= came with the method {self.name!r}, which evaluates the density at "
+            "every atom of its stand-in, as many as it learns. Thin the draws (draws[:, ::10]), or "
+            "test some coordinates only (coordinates=)."
+        )
+
     def _tested(self, samples: Samples) -> Int[np.ndarray, " c"]:
         return np.arange(samples.dim) if self.coordinates is None else np.array(self.coordinates)
 

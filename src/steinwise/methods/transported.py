@@ -24,7 +24,7 @@ from steinwise.calibration import EXACT_SHARE, Calibration
 from steinwise.chains import evenly
 from steinwise.errors import InputError
 from steinwise.frames import Frame
-from steinwise.lines import EVALUATIONS
+from steinwise.lines import evaluations_per_line
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod
 from steinwise.misfit import Tally
@@ -111,11 +111,19 @@ class Transported(AbstractMethod):
     def restricted(self, coordinates: tuple[int, ...]) -> "Transported":
         return replace(self, coordinates=coordinates)
 
+    def evaluations(self, samples: Samples, target: AbstractTarget) -> int:
+        directions = frames.MOST_DIRECTIONS if self._follows_directions else 0
+        lines = len(self.labels(samples)) + min(directions, samples.dim)
+        return lines * evaluations_per_line(target, samples.spaced(1))
+
+    @property
+    def _follows_directions(self) -> bool:
+        return self.directions and self.coordinates is None
+
     def statistic(
         self, samples: Samples, target: AbstractTarget, work: Work
     ) -> "TransportedStatistic":
-        follow = self.directions and self.coordinates is None
-        rotated = frames.directions(samples) if follow else None
+        rotated = frames.directions(samples) if self._follows_directions else None
         lines = range(samples.dim) if self.coordinates is None else self.coordinates
         return TransportedStatistic(
             method=self,
@@ -239,8 +247,7 @@ class TransportedStatistic(AbstractStatistic):
     @property
     def evaluations(self) -> int:
         """Evaluations of the target per line."""
-        x = self.samples.spaced(1)
-        return EVALUATIONS if self.target.normal_along(x, np.arange(1)) is None else 0
+        return evaluations_per_line(self.target, self.samples.spaced(1))
 
     @property
     def kept(self) -> Int[np.ndarray, " m"]:
