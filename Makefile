@@ -20,7 +20,7 @@ help:
 	@echo "make size              rejection rates of draws that are right (hours; resumes)"
 	@echo "make power             rejection rates of draws that are wrong (an hour or so; resumes)"
 	@echo "make cost              CPU seconds and memory, as ratios to a plain NumPy KSD"
-	@echo "make bench             the same, growth with draws and coordinates, and other packages"
+	@echo "make bench             one page: the same, growth, every method, and other packages"
 	@echo "make reproduce         every panel of the paper's figures (about ten CPU hours; resumes)"
 	@echo "PYTHON=... chooses the interpreter (3.11 or later), VENV=... the environment's folder"
 
@@ -99,9 +99,7 @@ size power cost: $(VENV)/.test
 	$(BIN)/python -m benchmarks.$@
 
 bench: $(VENV)/.test
-	$(BIN)/python -m benchmarks.cost
-	$(BIN)/python -m benchmarks.scale
-	$(BIN)/python -m benchmarks.peers
+	$(BIN)/python -m benchmarks.page --measure
 
 reproduce: $(VENV)/.test
 	$(BIN)/python -m experiments

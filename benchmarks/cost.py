@@ -8,16 +8,15 @@ memory is what the process held beyond its imports. Results go to
 
 import json
 import math
-import os
 import resource
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
+
+from benchmarks.measuring import in_a_process
 
 RESULTS = Path(__file__).parent / "results" / "cost.json"
 DIM = 30
@@ -92,16 +91,6 @@ def measure(kind: str, n: int, repetitions: int) -> dict[str, Any]:
     }
 
 
-def in_a_process(kind: str, n: int) -> dict[str, Any]:
-    """The same in a process that starts afresh; the largest run is not repeated."""
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": THREADS, "JAX_PLATFORMS": "cpu"}
-    command = [sys.executable, "-m", "benchmarks.cost", "--one", kind, str(n)]
-    load = os.getloadavg()[0]
-    out = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    found = json.loads(out.stdout.splitlines()[-1])
-    return found | {"load": round(max(load, os.getloadavg()[0]), 1)}
-
-
 def name(kind: str, n: int) -> str:
     return f"{kind}, n = {n}"
 
@@ -168,17 +157,18 @@ def table(found: dict[str, Any]) -> str:
 
 
 @click.command()
-@click.option("--one", type=(str, int), hidden=True, help="Measure one in this process.")
+@click.option("--one", type=str, hidden=True, help="Measure one in this process.")
 @click.option("--quick", is_flag=True, help=f"Leave out n = {LARGE}.")
-def main(one: tuple[str, int] | None, quick: bool) -> None:
+def main(one: str | None, quick: bool) -> None:
     """Measure CPU seconds and memory."""
     if one is not None:
-        click.echo(json.dumps(measure(*one, repetitions=5 if one[1] < GRAM else 1)))
+        kind, n = json.loads(one)
+        click.echo(json.dumps(measure(kind, n, repetitions=5 if n < GRAM else 1)))
         return
-    measured = {}
+    measured, environment = {}, {"OPENBLAS_NUM_THREADS": THREADS}
     for kind, n in CONFIGURATIONS:
         if not (quick and n == LARGE):
-            measured[name(kind, n)] = in_a_process(kind, n)
+            measured[name(kind, n)] = in_a_process("benchmarks.cost", (kind, n), environment)
             click.echo(f"{name(kind, n)}: {measured[name(kind, n)]}", err=True)
     if quick:
         return

@@ -7,29 +7,17 @@ figures are from one process with one thread, the best of five. Results go to
 
 import json
 import os
-import time
-from collections.abc import Callable
 
 import click
 
 from benchmarks.cost import peak
+from benchmarks.measuring import best
 from benchmarks.size import RESULTS
 from experiments.engine.executors import ONE_THREAD
 
 N, D, EPOCHS, HIDDEN, BINS = 1000, 30, 500, 15, 20
 WIDE = 100
 LINEAR_N, LINEAR_D = 10_000, 200
-
-
-def best(job: Callable[[], object], repetitions: int = 5) -> float:
-    """CPU seconds, after a first call that compiles."""
-    job()
-    seconds = []
-    for _ in range(repetitions):
-        start = time.process_time()
-        job()
-        seconds.append(time.process_time() - start)
-    return min(seconds)
 
 
 def training(n: int, d: int):

@@ -10,7 +10,7 @@ import os
 
 import click
 
-from benchmarks.learned_cost import best
+from benchmarks.measuring import best
 from benchmarks.size import ONE_THREAD, RESULTS
 
 DIM = 30

@@ -2,33 +2,28 @@
 
 Run with ``python -m benchmarks.scale``. Every figure is taken in a process of its own with one BLAS
 thread, in CPU seconds: the best of some calls after a first one, which compiles. Memory is
-anonymous memory beyond what was held before; the draws are in a file. ``--large`` adds five million
-draws of 50 coordinates, 2 GB, under a budget of 2 GiB. Results go to
+anonymous memory beyond what was held before; the draws are in a file. ``--large`` adds a thousand
+draws of 10,000 coordinates, and five million of 50, 2 GB, under a budget of 2 GiB. Results go to
 ``benchmarks/results/scale.json``.
 """
 
 import json
 import math
-import os
-import platform
-import subprocess
-import sys
 import tempfile
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from benchmarks.learned_cost import best
+from benchmarks import measuring
+from benchmarks.measuring import best, costs, in_a_process, machine
 from benchmarks.size import ONE_THREAD, RESULTS
 
 PATH = RESULTS.parent / "scale.json"
 DIM, DRAWS = 30, 5000
 DRAWS_GROW, DIMENSIONS_GROW = (5000, 50_000, 1_000_000), (10, 30, 100, 300)
-LARGE = (5_000_000, 50)
+LARGE = ((1000, 10_000), (5_000_000, 50))
 BUDGET = 2**31
 CALLS, TIMES = 10, 30  # of the hot loop that are timed together, and how often
 MOST = {"draws": 1.05, "coordinates": 1.2, "hot loop": 3.0, "memory": 1.0}
@@ -47,31 +42,6 @@ def draws_in(path: Path, n: int, d: int) -> Any:
     return np.load(path, mmap_mode="r")
 
 
-def anonymous() -> int:
-    """Bytes of memory that no file stands for."""
-    with open("/proc/self/status") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("RssAnon")) * 1024
-
-
-def watched(run: Callable[[], object]) -> int:
-    """The most anonymous memory that a call held beyond what was held before."""
-    before, most, done = anonymous(), 0, threading.Event()
-
-    def watch() -> None:
-        nonlocal most
-        while not done.wait(0.005):
-            most = max(most, anonymous())
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        run()
-    finally:
-        done.set()
-        watcher.join()
-    return most - before
-
-
 def check(n: int, d: int, repetitions: int) -> dict[str, Any]:
     """The default check in float32 of a closed-form target."""
     import numpy as np
@@ -87,18 +57,7 @@ def check(n: int, d: int, repetitions: int) -> dict[str, Any]:
             sw.check(draws, target, **options)
 
         sw.check(np.array(draws[:500]), target, **options)
-        seconds, elapsed, memory = [], [], 0
-        for _ in range(repetitions):
-            cpu, clock = time.process_time(), time.perf_counter()
-            memory = max(memory, watched(run))
-            seconds.append(time.process_time() - cpu)
-            elapsed.append(time.perf_counter() - clock)
-    return {
-        "cpu_seconds": round(min(seconds), 3),
-        "seconds": round(min(elapsed), 3),
-        "peak_mb": round(memory / 2**20),
-        "evaluations": 0,
-    }
+        return costs(run, repetitions) | {"evaluations": 0}
 
 
 def floors() -> dict[str, tuple[int, Callable[[], object]]]:
@@ -165,37 +124,8 @@ def hot_loop() -> dict[str, Any]:
     }
 
 
-def in_a_process(*job: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.scale", "--one", json.dumps(job)]
-    environment = os.environ | ONE_THREAD | {"JAX_PLATFORMS": "cpu"}
-    load = os.getloadavg()[0]
-    out = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    found = json.loads(out.stdout.splitlines()[-1])
-    return found | {"load": round(max(load, os.getloadavg()[0]), 1)}
-
-
-def machine() -> dict[str, Any]:
-    """What this was measured on."""
-    import jax
-    import numpy as np
-
-    names = [
-        line.split(":")[1].strip()
-        for line in Path("/proc/cpuinfo").read_text().splitlines()
-        if line.startswith("model name")
-    ]
-    return {
-        "processor": names[0] if names else platform.processor(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "jax": jax.__version__,
-    }
-
-
-def exponent(measured: dict[str, Any], one: str, other: str, ratio: float) -> float:
-    growth = measured[other]["cpu_seconds"] / measured[one]["cpu_seconds"]
-    return math.log(growth) / math.log(ratio)
+def growth(measured: dict[str, Any], sizes: dict[int, str]) -> float:
+    return measuring.exponent({size: measured[one]["cpu_seconds"] for size, one in sizes.items()})
 
 
 def figures(measured: dict[str, Any]) -> dict[str, Any]:
@@ -203,16 +133,15 @@ def figures(measured: dict[str, Any]) -> dict[str, Any]:
     few, many = DRAWS_GROW[0], DRAWS_GROW[-1]
     narrow, wide = DIMENSIONS_GROW[0], DIMENSIONS_GROW[-1]
     if name(many, DIM) in measured:
-        growth = exponent(measured, name(few, DIM), name(many, DIM), many / few)
-        found[f"growth in n, {few} to {many}"] = (growth, MOST["draws"])
-        used = measured[name(many, DIM)]["peak_mb"] * 2**20 / BUDGET
-        found[f"memory of the budget, n = {many}"] = (used, MOST["memory"])
-    growth = exponent(measured, name(DRAWS, narrow), name(DRAWS, wide), wide / narrow)
-    found[f"growth in d, {narrow} to {wide}"] = (growth, MOST["coordinates"])
+        in_n = growth(measured, {n: name(n, DIM) for n in DRAWS_GROW})
+        found[f"growth in n, {few} to {many}"] = (in_n, MOST["draws"])
+    in_d = growth(measured, {d: name(DRAWS, d) for d in DIMENSIONS_GROW})
+    found[f"growth in d, {narrow} to {wide}"] = (in_d, MOST["coordinates"])
     found["hot loop, to its exps and products"] = (measured["hot loop"]["ratio"], MOST["hot loop"])
-    if name(*LARGE) in measured:
-        used = measured[name(*LARGE)]["peak_mb"] * 2**20 / BUDGET
-        found["memory of the budget, n = {}, d = {}".format(*LARGE)] = (used, MOST["memory"])
+    for n, d in ((many, DIM), *LARGE):
+        if name(n, d) in measured:
+            used = measured[name(n, d)]["peak_mb"] * 2**20 / BUDGET
+            found[f"memory of the budget, {name(n, d)}"] = (used, MOST["memory"])
     return {
         what: {"value": round(value, 3), "at most": most, "passes": value <= most}
         for what, (value, most) in found.items()
@@ -238,25 +167,30 @@ def table(found: dict[str, Any]) -> str:
 
 @click.command()
 @click.option("--one", type=str, hidden=True, help="Measure one in this process.")
-@click.option("--large", is_flag=True, help="Five million draws too (2 GB on disk).")
+@click.option(
+    "--large",
+    is_flag=True,
+    help="Ten thousand coordinates, and five million draws (2 GB on disk), too.",
+)
 @click.option("--quick", is_flag=True, help="Leave out a million draws.")
 def main(one: str | None, large: bool, quick: bool) -> None:
     """Measure CPU seconds and memory."""
     if one is not None:
         kind, *numbers = json.loads(one)
         job = {"check": check, "hot loop": hot_loop}[kind]
-        click.echo(json.dumps(job(*map(int, numbers))))
+        click.echo(json.dumps(job(*numbers)))
         return
     measured = json.loads(PATH.read_text())["measured"] if PATH.exists() else {}
     jobs = [(DRAWS, d) for d in DIMENSIONS_GROW] + [(n, DIM) for n in DRAWS_GROW]
-    jobs += [LARGE] if large else []
+    jobs += LARGE if large else ()
     for n, d in dict.fromkeys(jobs):
         if quick and n * d > DRAWS_GROW[1] * DIM:
             continue
         repetitions = 5 if n * d <= DRAWS * DIM else 2 if n * d <= DRAWS_GROW[1] * DIM else 1
-        measured[name(n, d)] = in_a_process("check", str(n), str(d), str(repetitions))
+        job = ("check", n, d, repetitions)
+        measured[name(n, d)] = in_a_process("benchmarks.scale", job, ONE_THREAD)
         click.echo(f"{name(n, d)}: {measured[name(n, d)]}", err=True)
-    measured["hot loop"] = in_a_process("hot loop")
+    measured["hot loop"] = in_a_process("benchmarks.scale", ("hot loop",), ONE_THREAD)
     found = {"measured": measured, "figures": figures(measured), "machine": machine()}
     PATH.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
     click.echo(table(found))

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import steinwise as sw
-from steinwise.lines import EVALUATIONS, MIDPOINTS, Guide, Lines, follow, make_guide
+from steinwise.lines import EVALUATIONS, MIDPOINTS, Guide, Lines, NormalLines, follow, make_guide
 from steinwise.target import AbstractTarget
 
 N = 100
@@ -18,7 +18,7 @@ EQUICORRELATED = np.full((20, 20), 0.999) + 0.001 * np.eye(20)
 PRECISION = np.linalg.inv(EQUICORRELATED)
 
 
-def followed(target: AbstractTarget, x: np.ndarray) -> Lines:
+def followed(target: AbstractTarget, x: np.ndarray) -> Lines | NormalLines:
     return follow(target, x, np.arange(x.shape[1]), x, make_guide(x), 2**30)
 
 
@@ -237,6 +237,23 @@ def test_the_closed_form_of_a_gaussian_agrees_with_following_its_lines() -> None
         np.testing.assert_allclose(one.spread, other.spread, rtol=0.05)
         np.testing.assert_allclose(one.quantiles, other.quantiles, atol=0.05)
         assert (np.diff(other.quantiles, axis=-1) > 0).all()
+
+
+@pytest.mark.parametrize(("dtype", "error"), [("float64", 1e-13), ("float32", 3e-6)])
+def test_the_kernel_of_normal_lines_is_that_of_any_lines(dtype: str, error: float) -> None:
+    """Catches a wrong coefficient of the closed form, and one that loses digits far out."""
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(1500, 3)) * [1, 1, 10]
+    normal = follow(sw.Gaussian(np.ones(3), np.eye(3)), x, np.arange(3), x, make_guide(x), 2**30)
+    assert isinstance(normal, NormalLines)
+    fields = ("u", "score", "quantiles", "quantile_scores", "spread", "log_density")
+    lines = Lines(*(getattr(normal, field) for field in fields))
+    weights = rng.normal(size=(len(MIDPOINTS), 4))
+    expected = lines.stein_kernel(x, weights, np.dtype("float64"))
+    found = normal.stein_kernel(x, weights, np.dtype(dtype))
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, expected, atol=error * np.abs(expected).max())
+    np.testing.assert_allclose(normal.normal_scores[:, 0], lines.normal_scores[:, 0], atol=1e-9)
 
 
 def test_the_quantiles_are_those_of_the_conditional() -> None:

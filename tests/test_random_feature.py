@@ -1,5 +1,7 @@
 """RPhiSD: the reference figures, the importance laws, both nulls, and the level."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
@@ -8,6 +10,7 @@ import steinwise as sw
 from benchmarks.size import interval
 from steinwise.batches import Batches, _cut
 from steinwise.errors import InputError
+from steinwise.functional import rfsd_log_squares
 from steinwise.methods.random_feature import (
     RFSD,
     FeatureMeans,
@@ -76,6 +79,36 @@ def test_squares_of_mean_features_by_loops(kind: str) -> None:
             ]
             expected[j] += weights[m] * abs(np.mean(values)) ** r
     np.testing.assert_allclose(means(x, method).log_squares(), np.log(expected) * 2 / r, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("d", [3, 60])
+def test_the_pure_function_gives_the_same_squares(kind: str, d: int) -> None:
+    """Catches a twin with other weights, or one that underflows in many dimensions."""
+    rng = np.random.default_rng(5)
+    x, z = rng.laplace(size=(50, d)), rng.normal(size=(6, d))
+    law = type(LAWS[kind]).around(x, 1.0, 0.5, 0)
+    log_weights = -(law.log_density(z) + np.log(len(z))) / law.order
+
+    def log_base(point: jax.Array, location: jax.Array) -> jax.Array:
+        away = point - location
+        if isinstance(law, InverseMultiquadric):
+            return law.exponent * jnp.log(law.scale**2 + jnp.sum(away**2))
+        assert isinstance(law, HyperbolicSecant)
+        return -jnp.sum(jnp.logaddexp(law.rate * away, -law.rate * away) - jnp.log(2.0))
+
+    def total(x: jax.Array) -> jax.Array:
+        constants = jnp.asarray(z), jnp.asarray(log_weights)
+        squares = rfsd_log_squares(log_base, x, -x, *constants, law.order)
+        return jnp.concatenate([squares, jax.nn.logsumexp(squares)[None]])
+
+    with jax.enable_x64(True):
+        found = jax.jit(total)(jnp.asarray(x))
+        slopes = jax.jacobian(lambda x: total(x)[-1])(jnp.asarray(x))
+    expected = means(x, RFSD(kind, locations=z)).log_squares()
+    np.testing.assert_allclose(found[:-1], expected, atol=1e-9)
+    assert found[-1] == pytest.approx(np.logaddexp.reduce(expected), abs=1e-9)
+    assert np.isfinite(slopes).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)

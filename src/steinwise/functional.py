@@ -14,6 +14,7 @@ True
 """
 
 import functools
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -164,6 +165,27 @@ def fssd_power(
 ) -> Float[Array, ""]:
     """FSSD^2 / sqrt(its variance + regularisation), which grows with the power of the test."""
     return fssd(features) / jnp.sqrt(fssd_variance(features) + regularisation)
+
+
+def rfsd_log_squares(
+    log_base: Callable[[Array, Array], Array],
+    x: Float[Array, "n d"],
+    score: Float[Array, "n d"],
+    locations: Float[Array, "m d"],
+    log_weights: Float[Array, " m"],
+    order: float,
+) -> Float[Array, " d"]:
+    """log of every coordinate's part of RPhiSD^2, for a base function log Phi(x, z) of two points.
+
+    The weights are (M nu(Z_m))^(-1/r), with r the order; nothing overflows in many dimensions.
+    """
+    at_locations = jax.vmap(jax.value_and_grad(log_base), in_axes=(None, 0))
+    logs, slopes = jax.vmap(at_locations, in_axes=(0, None))(x, locations)
+    sizes = logs + log_weights
+    unit = jax.lax.stop_gradient(jnp.max(sizes))
+    features = jnp.exp(sizes - unit)[..., None] * (score[:, None, :] + slopes)
+    means = jnp.abs(jnp.mean(features, axis=0))
+    return 2 / order * jnp.log(jnp.sum(means**order, axis=0)) + 2 * unit
 
 
 def slice_stein(

@@ -75,7 +75,7 @@ class Lines:
         def by_quantile(values: Float[np.ndarray, "n c #k"]) -> Float[np.ndarray, "#k m"]:
             return values.transpose(2, 1, 0).reshape(values.shape[2], -1).astype(dtype)
 
-        for some in _coordinates_at_once(n, c):
+        for some in chunks(c, max(1, NODES_AT_ONCE // (n * QUANTILES))):
             spread = self.spread[:, some, None]
             # in 64 bit: both may be far from 0
             step = by_quantile((at[:, some, None] - self.quantiles[:, some]) / spread)
@@ -135,27 +135,20 @@ class NormalLines:
 
         Between z and a quantile q it is (1 - 2 q^2 + 5 q z - 2 z^2) exp(-q^2 / 2 + q z - z^2 / 2).
         """
-        n, c = self.z.shape
         q, z = NORMAL_QUANTILES[:, None], self.z.T.ravel().astype(dtype)
         exponents = np.concatenate([-(q**2) / 2, q, np.full_like(q, -0.5)], axis=1).astype(dtype)
         factors = np.concatenate([(1 - 2 * q**2) * weights, 5 * q * weights, -2 * weights], axis=1)
         factors = factors.T.astype(dtype)
-        out = np.empty((weights.shape[1], c * n), dtype)
+        out = np.empty((weights.shape[1], len(z)), dtype)
         with np.errstate(over="ignore", invalid="ignore"):  # the method looks for it
             powers = np.stack([np.ones_like(z), z, z**2])
-            for some in _coordinates_at_once(n, c):
-                part = slice(some.start * n, some.stop * n)
+            for part in chunks(len(z), NODES_AT_ONCE // QUANTILES):
                 kernel = exponents @ powers[:, part]
                 np.exp(kernel, out=kernel)
                 by_power = (factors @ kernel).reshape(3, -1, kernel.shape[1])
                 by_power *= powers[:, None, part]
                 np.sum(by_power, axis=0, out=out[:, part])
         return out
-
-
-def _coordinates_at_once(n: int, c: int) -> list[slice]:
-    """Coordinates whose lines have few enough quantiles for the processor's cache."""
-    return list(chunks(c, max(1, NODES_AT_ONCE // (n * QUANTILES))))
 
 
 class Guide(NamedTuple):
