@@ -19,6 +19,7 @@ from scipy.stats import rankdata
 from steinwise.chains import evenly
 from steinwise.lines import Guide, make_guide
 from steinwise.samples import Samples
+from steinwise.threads import one_blas_thread
 
 HELD_OUT = 0.2
 FEWEST_HELD_OUT = 8
@@ -125,6 +126,7 @@ def _most(d: int, entries: int) -> int:
     return min(MOST_LOOKED_AT, max(1000, entries // d))
 
 
+@one_blas_thread
 def directions(samples: Samples) -> Frame | None:
     """The leading principal directions of the first fifth of every chain.
 
