@@ -248,6 +248,18 @@ def test_training_keeps_the_best_epoch_of_every_network() -> None:
     assert after[0] < before[0] - 0.3
 
 
+@pytest.mark.parametrize("model", [Histogram(10, epochs=60), MixtureDensity(epochs=60)], ids=str)
+def test_networks_trained_in_groups_learn_the_same(model: AbstractConditional) -> None:
+    """Catches a group whose draws, labels or inputs are those of another."""
+    data = training(normal(0, 400), normal(1, 100))
+    together = model.fit(data).log_density(data.validation)
+    alone = replace(data, work=Work(progress=False, memory=1))
+    found = model.fit(alone).log_density(data.validation)
+    assert together is not None
+    assert found is not None
+    np.testing.assert_allclose(found, together, atol=1e-3)
+
+
 def test_nearness_is_learnt() -> None:
     """A law that no line describes: two branches around x_0 = +-x_1."""
     rng = np.random.default_rng(0)

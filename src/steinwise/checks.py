@@ -82,7 +82,8 @@ def check(
         The most evaluations of the density that the check may cost. Where all draws would cost
         more, every k-th draw of each chain is tested, and a note says so.
     memory
-        The budget for working arrays, such as "500MB" or "2GiB". It changes no number.
+        The budget for working arrays, such as "500MB" or "2GiB". It changes no number, or, where
+        networks are trained, the last digits.
     dtype
         "float64", or "float32" for the bulk of the work: sums over draws and bootstraps. The
         density is evaluated and followed in 64 bit in either case, where it allows that.

@@ -16,7 +16,7 @@ from steinwise.conditionals.abstract import (
     learnt_by,
     refuse_blocks,
 )
-from steinwise.conditionals.networks import MOST_ROWS, train_networks
+from steinwise.conditionals.networks import MOST_ROWS, Rows, train_networks
 from steinwise.options import require_share, require_whole
 from steinwise.random import stream
 
@@ -105,6 +105,7 @@ class Histogram(AbstractConditional):
             start,
             _prepared(scale, edges, x),
             _prepared(scale, edges, validation),
+            units=self.hidden + self.bins,
             epochs=self.epochs,
             learning_rate=self.learning_rate,
             labels=data.labels,
@@ -124,7 +125,8 @@ class Histogram(AbstractConditional):
         fitted = learnt_by(self, self._fitted)
         inputs = fitted.scale.apply(x).astype(np.float32)
         with jax.enable_x64(True):
-            logs = np.asarray(_log_probabilities(fitted.network, inputs), np.float64)
+            logs = _log_probabilities(fitted.network, inputs, _others(x.shape[1]))
+            logs = np.asarray(logs, np.float64)
         return np.exp(np.moveaxis(logs, -1, 0))
 
     def atoms(self, x: np.ndarray, seed: object, first_row: int) -> Atoms:  # noqa: ARG002
@@ -148,22 +150,29 @@ def _bin_of(edges: Float[np.ndarray, "d edges"], x: Float[np.ndarray, "n d"]) ->
     return np.clip((share * bins).astype(int), 0, bins - 1)
 
 
-def _prepared(scale: Scale, edges: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Standardised inputs, and which bin is the right one as (network, bin, row)."""
+def _others(d: int) -> Float[np.ndarray, "d d"]:
+    """1 for the coordinates that are inputs of a coordinate's network."""
+    return 1 - np.eye(d, dtype=np.float32)
+
+
+def _prepared(scale: Scale, edges: np.ndarray, x: np.ndarray) -> Rows:
+    """Standardised inputs; who takes them, and which bin is right as (network, bin, row)."""
     right = np.eye(edges.shape[1] - 1, dtype=np.float32)[_bin_of(edges, x).T]
-    return scale.apply(x).astype(np.float32), np.ascontiguousarray(np.swapaxes(right, 1, 2))
+    own = _others(x.shape[1]), np.ascontiguousarray(np.swapaxes(right, 1, 2))
+    return Rows(scale.apply(x).astype(np.float32), own)
 
 
 @jax.jit
-def _log_probabilities(network: _Network, x: Float[Array, "n d"]) -> Float[Array, "j b n"]:
+def _log_probabilities(
+    network: _Network, x: Float[Array, "n d"], others: Float[Array, "j d"]
+) -> Float[Array, "j b n"]:
     """With the rows last: a third less time than with the rows first."""
     j, h, d = network.hidden.shape
-    others = 1 - jnp.eye(d, dtype=x.dtype)[:, None]  # x_j is not an input of network j
-    first = ((network.hidden * others).reshape(j * h, d) @ x.T).reshape(j, h, -1)
+    first = ((network.hidden * others[:, None]).reshape(j * h, d) @ x.T).reshape(j, h, -1)
     units = jax.nn.sigmoid(first + network.hidden_bias[..., None])
     return jax.nn.log_softmax(network.out @ units + network.out_bias[..., None], axis=1)
 
 
-def _losses(network: _Network, data: tuple[Array, Array]) -> Float[Array, " j"]:
-    x, right = data
-    return -jnp.sum(_log_probabilities(network, x) * right, axis=(1, 2)) / len(x)
+def _losses(network: _Network, x: Array, own: tuple[Array, Array]) -> Float[Array, " j"]:
+    others, right = own
+    return -jnp.sum(_log_probabilities(network, x, others) * right, axis=(1, 2)) / len(x)

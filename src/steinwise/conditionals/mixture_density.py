@@ -17,7 +17,7 @@ from steinwise.conditionals.abstract import (
     TrainingData,
     learnt_by,
 )
-from steinwise.conditionals.networks import MOST_ROWS, train_networks
+from steinwise.conditionals.networks import MOST_ROWS, Rows, train_networks
 from steinwise.options import require_share, require_whole
 from steinwise.random import stream
 
@@ -112,11 +112,13 @@ class MixtureDensity(AbstractConditional):
             places = [k for k, block in enumerate(data.blocks) if len(block) == size]
             blocks = np.stack([data.blocks[k] for k in places])
             others = _others(blocks, data.dim)
+            start = self._start(blocks, data)
             network = train_networks(
                 _losses,
-                self._start(blocks, data),
-                (x, x.T[blocks], others),
-                (validation, validation.T[blocks], others),
+                start,
+                Rows(x, (x.T[blocks], others)),
+                Rows(validation, (validation.T[blocks], others)),
+                units=self.hidden + start.out_bias.shape[1],
                 epochs=self.epochs,
                 learning_rate=self.learning_rate,
                 labels=tuple(data.labels[k] for k in places),
@@ -251,6 +253,6 @@ def _log_densities(mixture: _Mixture, at: Float[Array, "j s n"]) -> Float[Array,
     return jax.scipy.special.logsumexp(mixture.log_weights - squared / 2 - peak, axis=-1)
 
 
-def _losses(network: _Network, data: tuple[Array, Array, Array]) -> Float[Array, " j"]:
-    x, at, others = data
+def _losses(network: _Network, x: Array, own: tuple[Array, Array]) -> Float[Array, " j"]:
+    at, others = own
     return -_log_densities(_mixture(at.shape[1], network, x, others), at).mean(axis=1)

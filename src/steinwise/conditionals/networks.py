@@ -1,13 +1,15 @@
 """Small networks, one per coordinate or block, trained together in one compiled program.
 
 Every array of parameters has the network as its first axis. The sum of their losses has the
-gradients of all of them, and Adam works entry by entry, so that together they learn as they would
-alone. Of each network the epoch with the lowest validation loss is kept, the start among them.
+gradients of all of them, and Adam works entry by entry, so that together, or in groups that fit
+into memory, they learn as they would alone. Of each network the epoch with the lowest validation
+loss is kept, the start among them.
 """
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,20 +18,30 @@ import optax
 from jaxtyping import Array, Float
 
 from steinwise.errors import InputError
+from steinwise.memory import chunks
 from steinwise.work import Work
 
 EPOCHS_PER_CALL = 25
 MOST_ROWS = 5000  # to learn from, and half as many to validate on; more change little
+COPIES = 8  # of parameters, and of what a network makes of a row, while it learns
 
-Losses = Callable[[Any, Any], Float[Array, " network"]]
+Losses = Callable[[Any, Any, Any], Float[Array, " network"]]  # of parameters, x, own
+
+
+class Rows(NamedTuple):
+    """What networks learn from, or are validated on."""
+
+    x: Float[np.ndarray, "n d"]  # the inputs of all of them
+    own: Any  # arrays that have the network as their first axis
 
 
 def train_networks(
     losses: Losses,
     parameters: Any,
-    train: Any,
-    validation: Any,
+    train: Rows,
+    validation: Rows,
     *,
+    units: int,
     epochs: int,
     learning_rate: float,
     labels: tuple[str, ...],
@@ -45,35 +57,53 @@ def train_networks(
         Where training starts.
     train, validation
         What `losses` takes beside the parameters.
+    units
+        Numbers that a network makes of a row: as many networks as memory allows are trained
+        together.
     epochs, learning_rate
         Steps of Adam, each on all of the training draws.
     labels
         The names of the networks, for the message when one of them diverges.
     """
+    weights = sum(array.size for array in jax.tree.leaves(parameters)) // len(labels)
+    rows = len(train.x) + len(validation.x)
+    at_once = max(1, work.memory // (4 * COPIES * (rows * units + weights)))
+    groups = -(-len(labels) // at_once)
+    parts = list(chunks(len(labels), -(-len(labels) // groups)))
+    calls = [EPOCHS_PER_CALL] * (epochs // EPOCHS_PER_CALL)
+    calls += [epochs % EPOCHS_PER_CALL] * (epochs % EPOCHS_PER_CALL > 0)
+    steps = iter(work.bar([*calls] * groups, groups * len(calls), "training"))
+    found = []
     with jax.enable_x64(True):  # what is float32 stays so, whatever the configuration
-        best_loss = losses(parameters, validation)
-        state = (parameters, optax.adam(learning_rate).init(parameters), parameters, best_loss)
-        _refuse_divergence(np.asarray(best_loss)[None], -1, labels, learning_rate)
-        calls = [EPOCHS_PER_CALL] * (epochs // EPOCHS_PER_CALL)
-        calls += [epochs % EPOCHS_PER_CALL] * (epochs % EPOCHS_PER_CALL > 0)
-        done = 0
-        for count in work.bar(calls, len(calls), "training"):
-            state, seen = _epochs(losses, learning_rate, count, state, train, validation)
-            _refuse_divergence(np.asarray(seen), done, labels, learning_rate)
-            done += count
-    return jax.tree.map(np.asarray, state[2])
+        for part in parts:
+            some, learnt, checked = jax.tree.map(
+                lambda a, part=part: a[part], (parameters, train.own, validation.own)
+            )
+            best_loss = losses(some, validation.x, checked)
+            state = (some, optax.adam(learning_rate).init(some), some, best_loss)
+            _refuse_divergence(np.asarray(best_loss)[None], -1, labels[part], learning_rate)
+            rows_of = Rows(train.x, learnt), Rows(validation.x, checked)
+            done = 0
+            for count in islice(steps, len(calls)):
+                state, seen = _epochs(losses, learning_rate, count, state, *rows_of)
+                _refuse_divergence(np.asarray(seen), done, labels[part], learning_rate)
+                done += count
+            found.append(jax.tree.map(np.asarray, state[2]))
+    return jax.tree.map(lambda *arrays: np.concatenate(arrays), *found)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
-def _epochs(losses: Losses, learning_rate: float, count: int, state, train, validation):
+def _epochs(
+    losses: Losses, learning_rate: float, count: int, state: Any, train: Rows, validation: Rows
+) -> Any:
     adam = optax.adam(learning_rate)
 
     def epoch(state, _):
         parameters, moments, best, best_loss = state
-        gradients = jax.grad(lambda p: jnp.sum(losses(p, train)))(parameters)
+        gradients = jax.grad(lambda p: jnp.sum(losses(p, *train)))(parameters)
         updates, moments = adam.update(gradients, moments)
         parameters = optax.apply_updates(parameters, updates)
-        loss = losses(parameters, validation)
+        loss = losses(parameters, *validation)
         better = loss < best_loss
 
         def kept(old: Array, new: Array) -> Array:
