@@ -474,7 +474,7 @@ def _masses(curve: _Curve) -> Array:
 def _second_nodes(nodes: Array, values: Array | None, slopes: Array) -> Array:
     """Nodes at quantiles of 0.65 p + 0.35 p^0.3, both normalised.
 
-    p is taken as constant in every eighth of an interval. The eighths are arrays of their own, as are
+    p is taken as constant in every eighth of an interval. The eighths are arrays of their own, like
     the Gauss nodes of `_masses`: several times as fast as a small axis of them.
     """
     curve = _curve(nodes, values, slopes)
