@@ -5,7 +5,8 @@ BIN     = $(VENV)/bin
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CPUS   ?= 2
 
-.PHONY: help demo test lint docs test-browser test-adapters test-statistical test-latest
+.PHONY: help demo test lint docs test-experiments test-browser test-adapters test-statistical
+.PHONY: test-latest
 .PHONY: size power cost bench reproduce clean
 .DEFAULT_GOAL := help
 
@@ -13,6 +14,7 @@ help:
 	@echo "make demo              install and run the main job on a built-in example"
 	@echo "make test              install, lint, type-check and run the tests"
 	@echo "make docs              build the documentation into out/docs, in an environment of its own"
+	@echo "make test-experiments  the paper's panels, each on a small scale"
 	@echo "make test-adapters     the adapters with NumPyro, BlackJAX, PyMC, Stan, PyTorch and ArviZ"
 	@echo "make test-browser      the report in a headless Chromium"
 	@echo "make test-statistical  the size and power suites at full size (about twenty minutes)"
@@ -48,7 +50,10 @@ lint: $(VENV)/.test
 	$(BIN)/pyright
 
 test: lint
-	$(BIN)/python -m pytest -n $(CPUS) -m "not full"
+	$(BIN)/python -m pytest -n $(CPUS) -m "not full" --ignore tests/experiments
+
+test-experiments: $(VENV)/.test
+	$(BIN)/python -m pytest -n $(CPUS) -m "not full" tests/experiments
 
 # the code on the pages runs in `make test` and `make test-adapters`
 docs: .venv-docs/.docs
