@@ -2,7 +2,7 @@
 
 Run with ``python -m benchmarks.scale``. Every figure is taken in a process of its own with one BLAS
 thread and a budget of 2 GiB, in CPU seconds: the best of some calls. Memory is anonymous memory
-beyond what was held before; the draws are in a file. ``--large`` measures a thousand draws of 10,000
+beyond what was held before; the draws are in a file. ``--large`` measures 1000 draws of 10,000
 coordinates, and five million of 50, which are 2 GB, in place of the others. Results go to
 ``benchmarks/results/scale.json``.
 """
