@@ -162,6 +162,18 @@ def test_sketches_of_coordinates_are_unbiased(context: str, first: int) -> None:
     assert np.mean(values) == pytest.approx(exact, abs=4 * np.std(values) / np.sqrt(200))
 
 
+@pytest.mark.parametrize("d", [1, 2, 5, 31, 40])
+def test_pairs_are_different_and_all_of_them_where_they_are_few(d: int) -> None:
+    """Catches a pair of a coordinate with itself, or one that is never drawn."""
+    pairs, every = transport.Features.draw(d, 0).pairs, np.stack(np.triu_indices(d, 1), axis=1)
+    if len(every) <= transport.MOST_PAIRS:
+        np.testing.assert_array_equal(pairs, every)
+        return
+    assert len(np.unique(pairs, axis=0)) == len(pairs) == transport.MOST_PAIRS
+    drawn = np.concatenate([transport.Features.draw(d, seed).pairs for seed in range(20)])
+    np.testing.assert_array_equal(np.unique(drawn, axis=0), every)
+
+
 def test_many_coordinates_are_looked_at_in_part() -> None:
     """Catches features that grow with the square of the dimension."""
     few, many = (transport.Features.draw(d, 0) for d in (1000, 10_000))

@@ -58,16 +58,12 @@ class Features:
     @classmethod
     def draw(cls, d: int, seed: object) -> "Features":
         """All of them if they are few, otherwise some that are drawn at random."""
-        pairs = np.stack(np.triu_indices(d, 1), axis=1)
-        if len(pairs) > MOST_PAIRS:
-            chosen = stream(seed, "pairs").choice(len(pairs), MOST_PAIRS, replace=False)
-            pairs = pairs[np.sort(chosen)]
         alone = np.arange(d)
         if d > MOST_ALONE:
             alone = np.sort(stream(seed, "alone").choice(d, MOST_ALONE, replace=False))
         return cls(
             d,
-            pairs,
+            _pairs(seed, d),
             alone,
             _signs(seed, "signs of coordinates", d, LINEAR_SKETCHES)
             if d > LINEAR_SKETCHES
@@ -118,6 +114,18 @@ class Features:
         if context == "interaction":
             return self.pairs[feature % len(self.pairs)]
         return self.alone[[feature % len(self.alone)]]
+
+
+def _pairs(seed: object, d: int) -> Int[np.ndarray, "pair 2"]:
+    """All pairs of coordinates, or as many of them as are looked at, without making them all."""
+    count = d * (d - 1) // 2
+    chosen = np.arange(min(count, MOST_PAIRS))
+    if count > MOST_PAIRS:
+        chosen = np.sort(stream(seed, "pairs").choice(count, MOST_PAIRS, replace=False))
+    row = np.arange(d)
+    starts = row * (2 * d - row - 1) // 2  # of the pairs whose first coordinate is the row's
+    first = np.searchsorted(starts, chosen, side="right") - 1
+    return np.stack([first, chosen - starts[first] + first + 1], axis=1)
 
 
 def _signs(seed: object, purpose: str, d: int, count: int) -> np.ndarray:
