@@ -93,7 +93,8 @@ def measure(method: str) -> dict[str, Any]:
         return found
 
     draws = {n: cost(n, DIM) for n in METHODS[method]}
-    dimensions = {d: draws[DRAWS] if (DRAWS, d) in draws else cost(DRAWS, d) for d in DIMENSIONS}
+    measured = {(n, DIM): found for n, found in draws.items()}
+    dimensions = {d: measured.get((DRAWS, d)) or cost(DRAWS, d) for d in DIMENSIONS}
     asked = in_a_process("benchmarks.growth", (method,), ONE_THREAD)
     return {
         "draws": draws,

@@ -251,6 +251,7 @@ def _of_contexts(seen: _Seen, features: Features) -> list[np.ndarray]:
     if features.signs is not None:
         one, other = features.signs.astype(dtype)
         shared[1:] = one.T @ z, other.T @ squares
+    along = None
     if features.pair_signs is None:
         one, other = features.pairs.T
         shared.append(z[one] * z[other])
@@ -263,27 +264,31 @@ def _of_contexts(seen: _Seen, features: Features) -> list[np.ndarray]:
     if features.signs is None:
         for single in found[1:3]:
             single[:, np.arange(len(seen.own)), :, seen.own] = 0.0
-    if features.pair_signs is None:
+    if along is None:
         found[3] *= (seen.without(one) & seen.without(other))[:, None]
     else:
-        _correct_sketches(found, seen, features)
+        _correct_sketches(found, seen, along, features)
     return found
 
 
-def _correct_sketches(found: list[np.ndarray], seen: _Seen, features: Features) -> None:
+def _correct_sketches(
+    found: list[np.ndarray],
+    seen: _Seen,
+    along: Float[np.ndarray, "sketches n"],
+    features: Features,
+) -> None:
     """Take a line's own coordinate m out of the sums of sketches.
 
     With signs s and t it has added m s, or (m^2 - 1) t, to a sketch of single coordinates or
-    squares, and m s b + m t a - 2 m^2 s t to a b - c, a sketch of products: a and b are sums of the
-    coordinates with either signs, c is that of their squares with both.
+    squares, and m s b + m t a - 2 m^2 s t to a b - c, a sketch of products: a and b, `along`, are
+    sums of the coordinates with either signs, c is that of their squares with both.
     """
     alone, dependence, on_size, interaction = found
     assert features.pair_signs is not None
     one, other = features.pair_signs.astype(seen.z.dtype)
     mine = seen.z[seen.own]
     terms = seen.terms * mine
-    along = np.concatenate([one.T @ seen.z, other.T @ seen.z]) * seen.counted
-    by_one, by_other = np.split(seen.summed(terms, along), 2, axis=-1)
+    by_one, by_other = np.split(seen.summed(terms, along * seen.counted), 2, axis=-1)
     twice = seen.summed_each(terms, mine * seen.counted)
     s, t = one[seen.own][:, None], other[seen.own][:, None]
     interaction -= s * by_other

@@ -17,7 +17,7 @@ from steinwise.conditionals.abstract import (
     TrainingData,
     learnt_by,
 )
-from steinwise.conditionals.networks import MOST_ROWS, Rows, train_networks
+from steinwise.conditionals.networks import MOST_ROWS, Rows, others, train_networks
 from steinwise.options import require_share, require_whole
 from steinwise.random import stream
 
@@ -111,13 +111,13 @@ class MixtureDensity(AbstractConditional):
         for size in sorted({len(block) for block in data.blocks}):
             places = [k for k, block in enumerate(data.blocks) if len(block) == size]
             blocks = np.stack([data.blocks[k] for k in places])
-            others = _others(blocks, data.dim)
+            inputs = others(blocks, data.dim)
             start = self._start(blocks, data)
             network = train_networks(
                 _losses,
                 start,
-                Rows(x, (x.T[blocks], others)),
-                Rows(validation, (validation.T[blocks], others)),
+                Rows(x, (x.T[blocks], inputs)),
+                Rows(validation, (validation.T[blocks], inputs)),
                 units=self.hidden + start.out_bias.shape[1],
                 epochs=self.epochs,
                 learning_rate=self.learning_rate,
@@ -151,9 +151,9 @@ class MixtureDensity(AbstractConditional):
         found = []
         with jax.enable_x64(True):
             for group in fitted.groups:
-                others = _others(group.blocks, x.shape[1])
+                inputs = others(group.blocks, x.shape[1])
                 size = group.blocks.shape[1]
-                mixture = _mixture(size, group.network, z, others)
+                mixture = _mixture(size, group.network, z, inputs)
                 found.append((group, _Mixture(*(np.asarray(a, np.float64) for a in mixture))))
         return found
 
@@ -193,13 +193,6 @@ def _unit_spread(values: np.ndarray) -> np.ndarray:
     return values / spread if spread > 0 else values
 
 
-def _others(blocks: Int[np.ndarray, "j s"], d: int) -> Float[np.ndarray, "j d"]:
-    """1 for the coordinates that are inputs of a block's network."""
-    out = np.ones((len(blocks), d), np.float32)
-    np.put_along_axis(out, blocks, 0.0, axis=1)
-    return out
-
-
 def _nodes(size: int) -> tuple[Float[np.ndarray, "q s"], Float[np.ndarray, " q"]]:
     """Points and weights that stand for a standard normal."""
     if size == 1:
@@ -218,9 +211,9 @@ def _nodes(size: int) -> tuple[Float[np.ndarray, "q s"], Float[np.ndarray, " q"]
 
 @partial(jax.jit, static_argnums=0)
 def _mixture(
-    size: int, network: _Network, x: Float[Array, "n d"], others: Float[Array, "j d"]
+    size: int, network: _Network, x: Float[Array, "n d"], inputs: Float[Array, "j d"]
 ) -> _Mixture:
-    mask = others[..., None]
+    mask = inputs[..., None]
     units = jnp.tanh(
         jnp.einsum("ni,jih->jnh", x, network.hidden * mask) + network.hidden_bias[:, None]
     )
@@ -254,5 +247,5 @@ def _log_densities(mixture: _Mixture, at: Float[Array, "j s n"]) -> Float[Array,
 
 
 def _losses(network: _Network, x: Array, own: tuple[Array, Array]) -> Float[Array, " j"]:
-    at, others = own
-    return -_log_densities(_mixture(at.shape[1], network, x, others), at).mean(axis=1)
+    at, inputs = own
+    return -_log_densities(_mixture(at.shape[1], network, x, inputs), at).mean(axis=1)

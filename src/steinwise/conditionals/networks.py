@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from steinwise.errors import InputError
 from steinwise.memory import chunks
@@ -33,6 +33,13 @@ class Rows(NamedTuple):
 
     x: Float[np.ndarray, "n d"]  # the inputs of all of them
     own: Any  # arrays that have the network as their first axis
+
+
+def others(blocks: Int[np.ndarray, "j s"], d: int) -> Float[np.ndarray, "j d"]:
+    """1 for the coordinates that are inputs of a block's network."""
+    out = np.ones((len(blocks), d), np.float32)
+    np.put_along_axis(out, blocks, 0.0, axis=1)
+    return out
 
 
 def train_networks(
@@ -72,7 +79,7 @@ def train_networks(
     parts = list(chunks(len(labels), -(-len(labels) // groups)))
     calls = [EPOCHS_PER_CALL] * (epochs // EPOCHS_PER_CALL)
     calls += [epochs % EPOCHS_PER_CALL] * (epochs % EPOCHS_PER_CALL > 0)
-    steps = iter(work.bar([*calls] * groups, groups * len(calls), "training"))
+    steps = iter(work.bar(calls * groups, groups * len(calls), "training"))
     found = []
     with jax.enable_x64(True):  # what is float32 stays so, whatever the configuration
         for part in parts:
