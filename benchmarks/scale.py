@@ -84,7 +84,8 @@ def hot_loop() -> dict[str, Any]:
 
     import steinwise as sw
     from steinwise import transport
-    from steinwise.lines import QUANTILES, follow, make_guide
+    from steinwise.following import follow, make_guide
+    from steinwise.lines import QUANTILES
     from steinwise.transport import Features
     from steinwise.walks import LINES_AT_ONCE
 

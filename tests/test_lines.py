@@ -10,7 +10,8 @@ import pytest
 from scipy import stats
 
 import steinwise as sw
-from steinwise.lines import EVALUATIONS, MIDPOINTS, Guide, Lines, NormalLines, follow, make_guide
+from steinwise.following import EVALUATIONS, Guide, follow, make_guide
+from steinwise.lines import MIDPOINTS, Lines, NormalLines
 from steinwise.target import AbstractTarget
 
 N = 100

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from steinwise.chains import evenly
-from steinwise.lines import Guide, make_guide
+from steinwise.following import Guide, make_guide
 from steinwise.samples import Samples
 from steinwise.threads import one_blas_thread
 

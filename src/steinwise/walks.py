@@ -9,8 +9,8 @@ from jaxtyping import Float, Int
 
 from steinwise import transport
 from steinwise.batches import MIN_BATCHES, Batches
+from steinwise.following import follow
 from steinwise.frames import Frame
-from steinwise.lines import follow
 from steinwise.memory import chunks
 from steinwise.misfit import Tally
 from steinwise.samples import Samples

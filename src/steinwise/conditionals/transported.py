@@ -14,7 +14,8 @@ from steinwise.conditionals.abstract import (
     refuse_blocks,
 )
 from steinwise.errors import InputError
-from steinwise.lines import QUANTILES, Guide, Lines, NormalLines, follow, make_guide
+from steinwise.following import Guide, follow, make_guide
+from steinwise.lines import QUANTILES, Lines, NormalLines
 from steinwise.memory import chunks
 from steinwise.target import AbstractTarget
 

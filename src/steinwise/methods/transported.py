@@ -23,8 +23,8 @@ from steinwise.batches import Batches, BatchPlan
 from steinwise.calibration import EXACT_SHARE, Calibration
 from steinwise.chains import evenly
 from steinwise.errors import InputError
+from steinwise.following import evaluations_per_line
 from steinwise.frames import Frame
-from steinwise.lines import evaluations_per_line
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod
 from steinwise.misfit import Tally
