@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steinwise.cli import run
+from steinwise.cli import METHODS, run
+from steinwise.methods import BY_NAME
 
 TARGET = """
 import jax.numpy as jnp
@@ -208,6 +209,11 @@ def test_help_and_parsing_load_no_jax() -> None:
     module = [sys.executable, "-m", "steinwise", "--version"]
     found = subprocess.run(module, capture_output=True, text=True, check=True)
     assert found.stdout.startswith("steinwise, version")
+
+
+def test_every_method_can_be_chosen() -> None:
+    """The command line writes their names out, as it must not load them to know them."""
+    assert sorted(METHODS) == sorted(BY_NAME)
 
 
 def test_shell_completion() -> None:

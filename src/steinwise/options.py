@@ -23,22 +23,24 @@ def require_whole(name: str, value: Any, *, least: int) -> None:
 
 def require_at_least(name: str, value: Any, least: float) -> None:
     """A finite number, at least so large."""
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not number or not least <= value < np.inf:
+    if not _is_number(value) or not least <= value < np.inf:
         raise InputError(f"{name} is {value!r}: expected a number, at least {least}.")
 
 
 def require_level(alpha: Any) -> None:
     """The level of a test."""
-    if not isinstance(alpha, (int, float, np.floating)) or not 0 < alpha < 1:
+    if not _is_number(alpha) or not 0 < alpha < 1:
         raise InputError(f"alpha is {alpha!r}: expected a level between 0 and 1, such as 0.05.")
 
 
 def require_share(name: str, value: Any) -> None:
     """A number between 0 and 1, neither of them."""
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not number or not 0 < value < 1:
+    if not _is_number(value) or not 0 < value < 1:
         raise InputError(f"{name} is {value!r}: expected a number between 0 and 1.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
 def choose_coordinates(coordinates: Any, names: Sequence[str], seed: object = 0) -> tuple[int, ...]:
