@@ -209,5 +209,5 @@ def test_bad_options_of_blocks_are_answered(options: dict) -> None:
         sw.graphs.coupled_blocks(draws_of(chain_target(3), 50), chain_target(3), **options)
     with pytest.raises(sw.InputError, match="tolerance is 0"):
         GraphicalKSD(tolerance=0)
-    with pytest.raises(sw.InputError, match="kernel is of type str"):
-        GraphicalKSD(kernel="rbf")  # type: ignore[arg-type]
+    with pytest.raises(sw.InputError, match="vector of parameters"):
+        GraphicalKSD(kernel=sw.kernels.RBF(np.ones(3)))

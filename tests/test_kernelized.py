@@ -1,11 +1,14 @@
 """KSD in all its forms, and KSDAgg, against independent figures and loops."""
 
+from typing import Literal
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import steinwise as sw
+from benchmarks.simulate import autoregressive
 from benchmarks.size import interval
 from steinwise import calibration
 from steinwise.batches import _cut
@@ -73,10 +76,32 @@ def test_aggregation_keeps_the_level_and_finds_what_one_bandwidth_misses() -> No
     assert found["ksdagg"] >= found["ksd"] + 5
 
 
-@pytest.mark.parametrize("bandwidths", [1, 0, (), (1.0, -2.0)])
+@pytest.mark.parametrize(
+    "bandwidths",
+    [
+        1,
+        0,
+        (),
+        (1.0, -2.0),
+        2.5,
+        True,
+        "ten",
+        ("1", "2"),
+        (1.0, np.nan),
+        (1.0, np.inf),
+        [[1], [1, 2]],
+    ],
+)
 def test_bandwidths_that_make_no_sense_are_answered(bandwidths: object) -> None:
     with pytest.raises(sw.InputError, match=r"bandwidths is .*expected at least 2"):
         KSDAgg(bandwidths)  # type: ignore[arg-type]
+
+
+def test_bandwidths_may_be_numbers_of_any_kind() -> None:
+    """Catches a count of NumPy's that is taken for a sequence, and the truth of an array."""
+    assert KSDAgg(np.int64(5)).resolve(X, 0) == pytest.approx(KSDAgg(5).resolve(X, 0))  # type: ignore[arg-type]
+    for given in (np.array([1.0, 2.0]), [1, 2], (1.0, 2.0)):
+        np.testing.assert_array_equal(KSDAgg(given).resolve(X, 0), [1.0, 2.0])  # type: ignore[arg-type]
 
 
 # -- KSD -------------------------------------------------------------------------------------------
@@ -106,11 +131,28 @@ def test_counts_are_centred_and_sum_to_zero() -> None:
     assert counts.min() == -1.0
 
 
-def test_published_bootstraps_take_chains_as_independent_and_say_their_limit() -> None:
-    chains = np.random.default_rng(4).normal(size=(2, 60, 2))
+@pytest.mark.parametrize("option", ["draws", "multinomial"])
+def test_published_bootstraps_refuse_chains(option: Literal["draws", "multinomial"]) -> None:
+    """Catches right chains that are rejected because their draws count as independent."""
+    rng, target = np.random.default_rng(4), sw.Gaussian(np.zeros(2), np.eye(2))
+    chains, method = autoregressive(rng, np.full(2, 0.9), 4, 1000), KSD(bootstrap=option)
+    for given, independent in ((chains, None), (chains[0], False)):
+        with pytest.raises(sw.InputError, match=r"(?s)'batches'.*independent=True"):
+            sw.check(given, target, method=method, independent=independent)
+    assert not sw.check(chains, target, method=KSD()).rejected
+
+
+def test_published_bootstraps_take_several_sets_that_are_independent() -> None:
+    """Catches a report that has lost the shape of the draws."""
+    sets = np.random.default_rng(4).normal(size=(2, 60, 2))
     target = sw.Gaussian(np.zeros(2), np.eye(2))
-    found = sw.check(chains, target, method=KSD(bootstrap="draws"), n_bootstrap=99)
-    assert found.draws.n_batches == 120
+    method = KSD(bootstrap="draws")
+    found = sw.check(sets, target, method=method, n_bootstrap=99, independent=True).draws
+    assert (found.n_chains, found.n_draws, found.n_batches) == (2, 60, 120)
+    assert found.independent
+
+
+def test_published_bootstraps_say_their_limit() -> None:
     with pytest.raises(sw.InputError, match="at most 5000, not 6000"):
         sw.check(
             np.zeros((6000, 1)) + np.random.default_rng(5).normal(size=(6000, 1)),
@@ -160,6 +202,7 @@ def test_the_linear_estimator_pairs_draws_of_the_two_halves() -> None:
     [
         ({"bootstrap": "signs"}, "bootstrap is 'signs': expected"),
         ({"bootstrap": "draws", "linear": True}, "takes bootstrap='batches' only"),
+        ({"linear": "no"}, "linear is 'no': expected True or False"),
     ],
 )
 def test_options_that_make_no_sense_are_answered(options: dict, expected: str) -> None:

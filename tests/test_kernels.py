@@ -313,10 +313,63 @@ def test_a_bandwidth_must_be_positive_and_finite(bad):
 
 
 def test_an_unknown_word_as_bandwidth():
-    with pytest.raises(sw.InputError, match="bandwidth is 'mean'"):
-        RBF("mean")
+    with pytest.raises(sw.InputError, match=r"bandwidth is 'medain'.*median heuristic"):
+        RBF("medain")
     with pytest.raises(sw.InputError, match="exponent is"):
         IMQ(1.0, exponent=-0.5)
+
+
+@pytest.mark.parametrize("bad", ["1.0", None, [[1.0], [1.0, 2.0]], [], {}, object()])
+def test_a_bandwidth_that_is_no_number(bad):
+    """NumPy's own error, or a text that is read as a number."""
+    with pytest.raises(sw.InputError, match=r"bandwidth is .*expected positive finite"):
+        RBF(bad)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        lambda x, t, kernel: sw.check(x, t, method=sw.methods.KSD(kernel)),
+        lambda x, t, kernel: sw.check(x, t, method=sw.methods.NystromKSD(kernel)),
+        lambda x, t, kernel: sw.check(x, t, method=sw.methods.FSSD(kernel)),
+        lambda x, t, kernel: sw.check(x, t, method=sw.methods.SlicedKSD(kernel=kernel)),
+        lambda x, t, kernel: sw.ksd(x, t, kernel=kernel + 0.5 * IMQ()),
+        lambda x, t, kernel: sw.compare({"a": x, "b": x + 1}, t, method=sw.methods.KSD(kernel)),
+    ],
+    ids=["ksd", "nystrom", "fssd", "sksd", "sum", "compare"],
+)
+def test_a_vector_for_another_dimension(measure):
+    """Broadcasting, which fails far inside JAX or, with one number, passes."""
+    draws, target = np.random.default_rng(0).normal(size=(100, 2)), sw.Gaussian([0, 0], np.eye(2))
+    for d in (1, 3):
+        with pytest.raises(sw.InputError, match=f"vector of {d} parameters for 2 coordinates"):
+            measure(draws, target, RBF(np.ones(d)))
+
+
+def test_one_exponent_for_a_kernel_of_several_coordinates():
+    draws, target = np.random.default_rng(0).normal(size=(100, 2)), sw.Gaussian([0, 0], np.eye(2))
+    kernel = IMQ(1.0, exponent=[0.5, 0.7])
+    with pytest.raises(sw.InputError, match="exponent of IMQ is a vector of 2"):
+        sw.ksd(draws, target, kernel=kernel)
+    assert np.isfinite(sw.sksd(draws, target, kernel=kernel).value)
+
+
+@pytest.mark.parametrize("bad", ["rbf", 3, None, RBF, [RBF(), RBF()]])
+@pytest.mark.parametrize(
+    "method",
+    [
+        sw.methods.KSD,
+        sw.methods.NystromKSD,
+        sw.methods.FSSD,
+        lambda kernel: sw.methods.GraphicalKSD(kernel=kernel),
+        lambda kernel: sw.methods.SlicedKSD(kernel=kernel),
+    ],
+    ids=["ksd", "nystrom", "fssd", "graphical", "sksd"],
+)
+def test_a_method_takes_a_kernel_and_not_its_name(method, bad):
+    """An attribute error when the draws have been read and scored."""
+    with pytest.raises(sw.InputError, match=r"(?s)kernel is .*expected one kernel such as"):
+        method(bad)
 
 
 def test_an_unresolved_median_says_what_to_do():

@@ -327,7 +327,15 @@ def test_a_shifted_coordinate_is_found_and_named(kind: str) -> None:
         ({"features": 0}, "features is 0"),
         ({"features": True}, "features is True"),
         ({"gamma": 1.5}, "gamma is 1.5"),
+        ({"gamma": "a"}, "gamma is 'a': expected a positive number, at most 1"),
+        ({"gamma": np.nan}, "gamma is nan"),
         ({"degrees_of_freedom": 0.0}, "degrees_of_freedom is 0.0"),
+        ({"degrees_of_freedom": "a"}, "degrees_of_freedom is 'a': expected a positive number"),
+        ({"degrees_of_freedom": np.inf}, "degrees_of_freedom is inf"),
+        ({"locations": "a"}, "locations is 'a': expected an array"),
+        ({"locations": [[0.0, np.inf]]}, "NaN or infinite"),
+        ({"null": "target", "target_draws": "a"}, "target_draws is 'a'"),
+        ({"null": "target", "target_draws": lambda _: X}, r"called with \(seed, N\)"),
         ({"null": "target"}, "needs draws of the target"),
         ({"target_draws": target_normals}, "takes none"),
     ],
@@ -344,6 +352,7 @@ def test_options_are_checked(options: dict, message: str) -> None:
         ({"locations": V}, r"locations have shape \(5, 5\)"),
         ({"null": "target", "target_draws": X}, r"shape \(200, 5\)"),
         ({"null": "target", "target_draws": lambda _, n: np.full((n, 3), np.nan)}, "finite"),
+        ({"null": "target", "target_draws": lambda *_: None}, "gives is None"),
     ],
 )
 def test_arrays_are_checked(options: dict, message: str) -> None:
@@ -352,8 +361,15 @@ def test_arrays_are_checked(options: dict, message: str) -> None:
         means(target_normals(16, 50), RFSD(**options))
 
 
+def test_a_single_draw_of_the_target_has_no_covariance() -> None:
+    """Catches a null that one draw decides."""
+    method = RFSD(null="target", target_draws=target_normals(0, 1))
+    with pytest.raises(sw.TooFewDraws, match=r"gives 1 draws.*at least 100"):
+        means(target_normals(16, 50), method)
+
+
 def test_the_null_of_the_target_refuses_chains() -> None:
     """Catches a covariance of independent draws that is used for a chain."""
     method = RFSD(null="target", target_draws=target_normals)
-    with pytest.raises(InputError, match="signs"):
+    with pytest.raises(InputError, match=r"(?s)signs.*independent=True"):
         sw.check(target_normals(17, 400)[None], normal(3), method=method)

@@ -329,12 +329,14 @@ def test_every_coordinate_gets_a_verdict() -> None:
     ("options", "expected"),
     [
         ({"slices": "random"}, "slices is 'random': expected one of"),
-        ({"kernel": "rbf"}, "kernel is of type str"),
+        ({"kernel": "rbf"}, "kernel is 'rbf'"),
         ({"train": 1.0}, "train is 1.0: expected a number between 0 and 1"),
         ({"train": "some"}, "train is 'some'"),
         ({"directions": np.eye(2)}, "drop directions="),
+        ({"directions": [[1, 0], [0, np.nan]]}, "1 of 2 rows with NaN.*first is row 1"),
+        ({"directions": "learned"}, "directions is 'learned': expected an array"),
     ],
-    ids=["slices", "kernel", "train", "text", "directions"],
+    ids=["slices", "kernel", "train", "text", "directions", "NaN", "no directions"],
 )
 def test_bad_options(options, expected) -> None:
     """Catches options that fail later, inside a traced function."""

@@ -27,7 +27,7 @@ from jax.core import Tracer
 from jaxtyping import Array, ArrayLike, Float
 
 from steinwise.errors import InputError
-from steinwise.options import require_whole
+from steinwise.options import as_positive, require_whole
 from steinwise.random import stream
 
 MEDIAN_ROWS = 1000
@@ -128,22 +128,41 @@ def _as_kernel(value: object) -> AbstractKernel:
     raise InputError(f"a kernel can be combined with a kernel or a positive number, not {value!r}")
 
 
-def _positive(name: str) -> Callable[[object], np.ndarray]:
+def require_kernel(kernel: object) -> None:
+    """One kernel, not its name."""
+    if not isinstance(kernel, AbstractKernel):
+        raise InputError(
+            f"kernel is {kernel!r}: expected one kernel such as sw.kernels.RBF('median') or "
+            "sw.kernels.IMQ(1.0), neither its name nor its class."
+        )
+
+
+def _positive(name: str, otherwise: str = "") -> Callable[[object], np.ndarray]:
     def convert(value: object) -> np.ndarray:
         if isinstance(value, Tracer):
             return value  # type: ignore[return-value]  # a bandwidth under the caller's own jit
-        if isinstance(value, str):
-            raise InputError(f"{name} is {value!r}: expected a positive number.")
-        array = np.asarray(value, dtype=np.float64) if not isinstance(value, jax.Array) else value
-        if array.ndim > 1 or not (np.isfinite(array).all() and (array > 0).all()):
-            raise InputError(f"{name} is {value!r}: expected positive finite numbers.")
-        return array  # type: ignore[return-value]
+        array = as_positive(value)
+        if array is None:
+            raise InputError(f"{name} is {value!r}: expected positive finite numbers{otherwise}.")
+        return value if isinstance(value, jax.Array) else array  # type: ignore[return-value]
 
     return convert
 
 
+_number_or_vector = _positive("bandwidth", ', or "median" for the median heuristic')
+
+
 def _bandwidth(value: object) -> np.ndarray | str:
-    return value if isinstance(value, str) and value == "median" else _positive("bandwidth")(value)
+    return value if isinstance(value, str) and value == "median" else _number_or_vector(value)
+
+
+def _require_one_or_each(parameter: ArrayLike, d: int) -> None:
+    shape = np.shape(parameter)
+    if shape not in ((), (d,)):
+        raise InputError(
+            f"the kernel has a vector of {shape[0]} parameters for {d} coordinates: give one "
+            "number, or one per coordinate."
+        )
 
 
 class _Scaled(AbstractKernel):
@@ -153,6 +172,7 @@ class _Scaled(AbstractKernel):
 
     def resolve(self, rows: np.ndarray, seed: object, *, per_coordinate: bool) -> Self:
         if not isinstance(self.bandwidth, str):
+            _require_one_or_each(self.bandwidth, rows.shape[1])
             return self
         bandwidth = median_distance(rows, seed, per_coordinate=per_coordinate)
         return eqx.tree_at(lambda kernel: kernel.bandwidth, self, bandwidth)
@@ -264,6 +284,14 @@ class IMQ(AbstractRadial):
 
     exponent: np.ndarray = eqx.field(converter=_positive("exponent"), default=0.5)  # type: ignore[assignment]
     conditions: ClassVar[Conditions] = Conditions(True, True, True)
+
+    def resolve(self, rows: np.ndarray, seed: object, *, per_coordinate: bool) -> Self:
+        if not per_coordinate and np.ndim(self.exponent):
+            raise InputError(
+                f"the exponent of IMQ is a vector of {len(self.exponent)} numbers, which only "
+                "univariate kernels can take one each of: give one number."
+            )
+        return super().resolve(rows, seed, per_coordinate=per_coordinate)
 
     def profile(self, s: Array) -> Array:
         return (1 + s) ** -jnp.asarray(self.exponent)
@@ -508,11 +536,7 @@ def one_per_coordinate(kernel: AbstractKernel, d: int) -> AbstractKernel:
 
     def spread(leaf: Array) -> Array:
         leaf = jnp.asarray(leaf)
-        if leaf.ndim == 1 and leaf.shape[0] != d:
-            raise InputError(
-                f"the kernel has a vector of {leaf.shape[0]} parameters for {d} coordinates: "
-                "give one number, or one per coordinate."
-            )
+        _require_one_or_each(leaf, d)
         return jnp.broadcast_to(leaf, (d,))
 
     return jax.tree.map(spread, kernel)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from steinwise.errors import InputError
 from steinwise.random import stream
@@ -27,6 +28,24 @@ def require_at_least(name: str, value: Any, least: float) -> None:
         raise InputError(f"{name} is {value!r}: expected a number, at least {least}.")
 
 
+def require_positive(name: str, value: Any, most: float = np.inf) -> None:
+    """A finite number above 0, and at most so large.
+
+    >>> require_positive("gamma", 1.5, most=1)
+    Traceback (most recent call last):
+    steinwise.errors.InputError: gamma is 1.5: expected a positive number, at most 1.
+    """
+    if not _is_number(value) or not 0 < value < np.inf or value > most:
+        limit = f", at most {most:g}" if most < np.inf else ""
+        raise InputError(f"{name} is {value!r}: expected a positive number{limit}.")
+
+
+def require_flag(name: str, value: Any) -> None:
+    """True or False: any other object would count as one of them, "no" as True."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name} is {value!r}: expected True or False.")
+
+
 def require_level(alpha: Any) -> None:
     """The level of a test."""
     if not _is_number(alpha) or not 0 < alpha < 1:
@@ -40,7 +59,49 @@ def require_share(name: str, value: Any) -> None:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    whole_or_real = isinstance(value, (int, float, np.integer, np.floating))
+    return whole_or_real and not isinstance(value, bool)
+
+
+def as_numbers(value: Any) -> np.ndarray | None:
+    """An array of real numbers, in 64 bit; None for anything else.
+
+    >>> as_numbers([1, 2]), as_numbers("ten"), as_numbers([[1], [2, 3]])
+    (array([1., 2.]), None, None)
+    """
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        return None
+    return array.astype(np.float64) if array.dtype.kind in "iuf" else None
+
+
+def as_positive(value: Any) -> np.ndarray | None:
+    """A positive finite number, or a vector of them, in 64 bit; None for anything else."""
+    array = as_numbers(value)
+    if array is None or array.ndim > 1 or array.size == 0:
+        return None
+    return array if (np.isfinite(array) & (array > 0)).all() else None
+
+
+def as_points(name: str, value: Any, expected: str) -> Float[np.ndarray, "m d"]:
+    """Finite points, one per row, in 64 bit.
+
+    >>> as_points("locations", "a", "an array (J, d)")
+    Traceback (most recent call last):
+    steinwise.errors.InputError: locations is 'a': expected an array (J, d).
+    """
+    given = as_numbers(value)
+    if given is None or given.ndim != 2 or given.size == 0:
+        came = repr(value) if given is None or given.ndim == 0 else f"of shape {given.shape}"
+        raise InputError(f"{name} is {came}: expected {expected}.")
+    wrong = ~np.isfinite(given).all(axis=1)
+    if wrong.any():
+        raise InputError(
+            f"{name} has {wrong.sum()} of {len(given)} rows with NaN or infinite numbers, the "
+            f"first is row {wrong.argmax()}: expected finite ones."
+        )
+    return given
 
 
 def choose_coordinates(coordinates: Any, names: Sequence[str], seed: object = 0) -> tuple[int, ...]:

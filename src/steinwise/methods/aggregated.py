@@ -7,6 +7,7 @@ u_alpha, told as a p-value; it needs no second set of bootstraps and no bisectio
 
 from typing import ClassVar
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -16,6 +17,7 @@ from steinwise.errors import InputError
 from steinwise.kernels import along_difference, squared_distances
 from steinwise.methods.abstract import AbstractMethod
 from steinwise.methods.kernelized import monitored
+from steinwise.options import as_positive
 from steinwise.random import stream
 from steinwise.samples import Samples
 from steinwise.statistics import Gram
@@ -23,6 +25,18 @@ from steinwise.target import AbstractTarget
 from steinwise.work import Work
 
 MOST_ROWS = 5000  # among which the largest distance is sought
+
+
+def _bandwidths(value: object) -> int | tuple[float, ...]:
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 2:
+        return int(value)
+    given = as_positive(value)
+    if given is None or given.ndim == 0:
+        raise InputError(
+            f"bandwidths is {value!r}: expected at least 2 of them, or a tuple of positive finite "
+            "numbers."
+        )
+    return tuple(given.tolist())
 
 
 class KSDAgg(AbstractMethod):
@@ -44,18 +58,9 @@ class KSDAgg(AbstractMethod):
     True
     """
 
-    bandwidths: int | tuple[float, ...] = 10
+    bandwidths: int | tuple[float, ...] = eqx.field(converter=_bandwidths, default=10)
 
     name: ClassVar[str] = "ksdagg"
-
-    def __check_init__(self) -> None:
-        given = self.bandwidths
-        few = isinstance(given, int) and given < 2
-        if few or (not isinstance(given, int) and not (given and min(given) > 0)):
-            raise InputError(
-                f"bandwidths is {given!r}: expected at least 2 of them, or a tuple of positive "
-                "numbers."
-            )
 
     def describe(self) -> str:
         count = self.bandwidths if isinstance(self.bandwidths, int) else len(self.bandwidths)

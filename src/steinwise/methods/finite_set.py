@@ -26,10 +26,10 @@ from steinwise.batches import Batches
 from steinwise.calibration import Calibration, share_at_or_above
 from steinwise.errors import InputError, TooFewDraws
 from steinwise.functional import fssd_features, fssd_power
-from steinwise.kernels import RBF, AbstractKernel, AbstractRadial
+from steinwise.kernels import RBF, AbstractKernel, AbstractRadial, require_kernel
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod
-from steinwise.options import require_share
+from steinwise.options import as_points, require_flag, require_share
 from steinwise.random import stream
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, FeatureProduct
@@ -51,15 +51,8 @@ COPIES = 8  # of its features that a chunk of rows may take in memory
 def _locations(value: object) -> int | np.ndarray:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value > 0:
         return int(value)
-    given = np.asarray(value)
-    if given.ndim != 2 or given.size == 0 or given.dtype.kind not in "iuf":
-        raise InputError(
-            f"locations is {value!r}: expected how many there are, such as 5, or an array (J, d) "
-            "with one location per row."
-        )
-    if not np.isfinite(given).all():
-        raise InputError("some of the locations are NaN or infinite: expected finite numbers.")
-    return given.astype(np.float64)
+    expected = "how many there are, such as 5, or an array (J, d) with one location per row"
+    return as_points("locations", value, expected)
 
 
 class FSSD(AbstractMethod):
@@ -104,10 +97,8 @@ class FSSD(AbstractMethod):
     name: ClassVar[str] = "fssd"
 
     def __check_init__(self) -> None:
-        if not isinstance(self.kernel, AbstractKernel):
-            raise InputError(
-                f"kernel is {self.kernel!r}: expected a kernel such as sw.kernels.RBF('median')."
-            )
+        require_kernel(self.kernel)
+        require_flag("optimise", self.optimise)
         if self.optimise and not isinstance(self.kernel, AbstractRadial):
             raise InputError(
                 f"the kernel is a {type(self.kernel).__name__}, and only the width of a radial one "

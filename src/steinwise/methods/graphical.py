@@ -18,13 +18,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+import jax
 import numpy as np
 from jaxtyping import Array, Bool
 
 from steinwise.errors import InputError
 from steinwise.functional import coordinate_stein_gram
 from steinwise.graphs import as_graph, samples_couplings
-from steinwise.kernels import RBF, AbstractKernel
+from steinwise.kernels import RBF, AbstractKernel, require_kernel
 from steinwise.methods.abstract import AbstractMethod
 from steinwise.methods.kernelized import monitored
 from steinwise.methods.sliced import SlicedGram
@@ -89,10 +90,11 @@ class GraphicalKSD(AbstractMethod):
     )
 
     def __check_init__(self) -> None:
-        if not isinstance(self.kernel, AbstractKernel):
+        require_kernel(self.kernel)
+        if any(np.ndim(parameter) for parameter in jax.tree.leaves(self.kernel)):
             raise InputError(
-                f"kernel is of type {type(self.kernel).__name__}: expected one kernel such as "
-                "sw.kernels.RBF('median')."
+                "the kernel has a vector of parameters, and the blankets that it serves differ in "
+                "their coordinates: give one number, or 'median'."
             )
         require_share("tolerance", self.tolerance)
 

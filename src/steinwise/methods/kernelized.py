@@ -14,8 +14,9 @@ from steinwise.calibration import Calibration, calibrate, multinomial, rademache
 from steinwise.errors import InputError
 from steinwise.functional import in_precision_of
 from steinwise.influence import pair_parts
-from steinwise.kernels import RBF, AbstractKernel
+from steinwise.kernels import RBF, AbstractKernel, require_kernel
 from steinwise.methods.abstract import AbstractMethod
+from steinwise.options import require_flag
 from steinwise.results import Findings
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, Gram, Mean
@@ -39,8 +40,8 @@ class KSD(AbstractMethod):
         A kernel on R^d; RBF with the median heuristic by default.
     bootstrap
         "batches" (the default): a sign per batch of draws, right for chains too. As published,
-        both for at most 5000 independent draws: "draws", a sign per draw, and "multinomial", counts
-        of draws with replacement, less 1.
+        both for at most 5000 independent draws, chains are refused: "draws", a sign per draw, and
+        "multinomial", counts of draws with replacement, less 1.
     linear
         The linear-time estimator: the mean over as many pairs as there are draws in half of each
         chain, a draw of the first half with one of the second. Cheap, and far less powerful.
@@ -60,6 +61,8 @@ class KSD(AbstractMethod):
     name: ClassVar[str] = "ksd"
 
     def __check_init__(self) -> None:
+        require_kernel(self.kernel)
+        require_flag("linear", self.linear)
         if self.bootstrap not in get_args(Bootstraps):
             raise InputError(f"bootstrap is {self.bootstrap!r}: expected {get_args(Bootstraps)}.")
         if self.linear and self.bootstrap != "batches":
@@ -85,12 +88,18 @@ class KSD(AbstractMethod):
         if self.bootstrap == "batches":
             yield self, samples
             return
+        if not samples.independent:
+            raise InputError(
+                f"bootstrap={self.bootstrap!r} supposes independent draws, and these are chains: "
+                "right ones would be rejected. The default, bootstrap='batches', works with "
+                "batches of a chain; for draws known to be independent pass independent=True."
+            )
         if samples.n > MOST_DRAWS:
             raise InputError(
                 f"bootstrap={self.bootstrap!r} holds a matrix of all pairs of draws: at most "
                 f"{MOST_DRAWS}, not {samples.n}. The default, 'batches', has no such limit."
             )
-        yield self, replace(samples, independent=True)  # as published, whatever they are
+        yield self, samples
 
     def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> AbstractStatistic:
         scores = target.score(samples.rows, memory=work.memory)

@@ -23,8 +23,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from steinwise.batches import Batches
-from steinwise.errors import InputError
-from steinwise.kernels import RBF, AbstractKernel
+from steinwise.kernels import RBF, AbstractKernel, require_kernel
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod
 from steinwise.methods.kernelized import monitored
@@ -73,10 +72,7 @@ class NystromKSD(AbstractMethod):
     name: ClassVar[str] = "nystrom"
 
     def __check_init__(self) -> None:
-        if not isinstance(self.kernel, AbstractKernel):
-            raise InputError(
-                f"kernel is {self.kernel!r}: expected a kernel such as sw.kernels.RBF('median')."
-            )
+        require_kernel(self.kernel)
         if self.landmarks is not None:
             require_whole("landmarks", self.landmarks, least=1)
 

@@ -13,10 +13,12 @@ the discrepancy are logarithms.
 """
 
 import abc
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
+import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 from scipy.spatial.distance import pdist
@@ -31,11 +33,11 @@ from steinwise.calibration import (
     step_down,
 )
 from steinwise.chains import MOST_COLUMNS, evenly
-from steinwise.errors import InputError
+from steinwise.errors import InputError, TooFewDraws
 from steinwise.kernels import MEDIAN_ROWS, median_distance
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod
-from steinwise.options import require_whole
+from steinwise.options import as_points, require_positive, require_whole
 from steinwise.random import stream
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, BatchSums
@@ -44,13 +46,34 @@ from steinwise.target import AbstractTarget
 from steinwise.threads import one_blas_thread
 from steinwise.work import Work
 
-TARGET_DRAWS = 5000
+TARGET_DRAWS, LEAST_TARGET_DRAWS = 5000, 100
 GAMMA = {"signs": 1.0, "target": 0.25}
 MOST_ROWS = 4096  # of a chunk
 ARRAYS = 6  # of the size of the features, while they are made
 
 Rows = Float[np.ndarray, "rows d"]
 Locations = Float[np.ndarray, "m d"]
+
+
+def _given_locations(value: object) -> np.ndarray | None:
+    return None if value is None else as_points("locations", value, "an array (M, d)")
+
+
+def _target_draws(value: object) -> Callable[[int, int], Any] | np.ndarray | None:
+    if value is None:
+        return None
+    if not callable(value):
+        return as_points("target_draws", value, "an array (N, d) or a function (seed, N)")
+    try:
+        inspect.signature(value).bind(0, TARGET_DRAWS)
+    except TypeError as error:
+        raise InputError(
+            f"target_draws is a function that cannot be called with (seed, N): {error}. Expected "
+            "one such as lambda seed, n: np.random.default_rng(seed).normal(size=(n, d))."
+        ) from error
+    except ValueError:  # a compiled function may not tell what it takes
+        pass
+    return value
 
 
 class RFSD(AbstractMethod):
@@ -122,10 +145,12 @@ class RFSD(AbstractMethod):
     kind: Literal["imq", "sech"] = "imq"
     features: int = 10
     null: Literal["signs", "target"] = "signs"
-    target_draws: Callable[[int, int], Any] | np.ndarray | None = None
+    target_draws: Callable[[int, int], Any] | np.ndarray | None = eqx.field(
+        converter=_target_draws, default=None
+    )
     gamma: float | None = None
     degrees_of_freedom: float = 0.5
-    locations: np.ndarray | None = None
+    locations: np.ndarray | None = eqx.field(converter=_given_locations, default=None)
 
     name: ClassVar[str] = "rfsd"
 
@@ -135,12 +160,8 @@ class RFSD(AbstractMethod):
         if self.null not in GAMMA:
             raise InputError(f"null is {self.null!r}: expected 'signs' or 'target'.")
         require_whole("features", self.features, least=1)
-        if not 0 < self._gamma <= 1:
-            raise InputError(f"gamma is {self.gamma!r}: expected a number in (0, 1].")
-        if not 0 < self.degrees_of_freedom < np.inf:
-            raise InputError(
-                f"degrees_of_freedom is {self.degrees_of_freedom!r}: expected a positive number."
-            )
+        require_positive("gamma", self._gamma, most=1)
+        require_positive("degrees_of_freedom", self.degrees_of_freedom)
         if (self.null == "target") != (self.target_draws is not None):
             raise InputError(
                 f"null is {self.null!r} and target_draws is {self.target_draws!r}: null='target' "
@@ -199,12 +220,12 @@ class RFSD(AbstractMethod):
     def _locations(self, law: "AbstractLaw", d: int, seed: object) -> Locations:
         if self.locations is None:
             return law.sample(stream(seed, "feature locations"), self.features)
-        z = np.asarray(self.locations, dtype=np.float64)
-        if z.ndim != 2 or z.shape[1] != d or not len(z) or not np.isfinite(z).all():
+        if self.locations.shape[1] != d:
             raise InputError(
-                f"locations have shape {z.shape}: expected finite points as (features, {d})."
+                f"locations have shape {self.locations.shape}: expected (M, {d}), as the draws "
+                f"have {d} coordinates."
             )
-        return z
+        return self.locations
 
     def _reference(self, samples: Samples, seed: object) -> Rows | None:
         """Draws of the target, where the null is made from them."""
@@ -213,16 +234,21 @@ class RFSD(AbstractMethod):
         if not samples.independent:
             raise InputError(
                 "null='target' supposes independent draws, and these are chains: the covariance of "
-                "their means is larger. Use null='signs', which works with batches of a chain."
+                "their means is larger. Use null='signs', which works with batches of a chain; for "
+                "draws known to be independent pass independent=True."
             )
         found = self.target_draws
         if callable(found):
             found = found(int(stream(seed, "target draws").integers(2**31)), TARGET_DRAWS)
-        draws = np.asarray(found, dtype=np.float64)
-        if draws.ndim != 2 or draws.shape[1] != samples.dim or not np.isfinite(draws).all():
-            raise InputError(
-                f"target_draws gives an array of shape {draws.shape}: expected finite draws of the "
-                f"target as (n, {samples.dim})."
+        expected = f"draws of the target as an array (N, {samples.dim})"
+        draws = as_points("what target_draws gives", found, expected)
+        if draws.shape[1] != samples.dim:
+            raise InputError(f"target_draws gives shape {draws.shape}: expected {expected}.")
+        if len(draws) < LEAST_TARGET_DRAWS:
+            raise TooFewDraws(
+                f"target_draws gives {len(draws)} draws, whose features stand for their covariance "
+                f"under the target: at least {LEAST_TARGET_DRAWS} are needed; {TARGET_DRAWS} are "
+                "better."
             )
         return draws
 

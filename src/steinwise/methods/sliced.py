@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -29,11 +30,18 @@ from steinwise.batches import Batches
 from steinwise.chains import evenly
 from steinwise.errors import InputError, TooFewDraws
 from steinwise.functional import slice_stein, slice_stein_gram
-from steinwise.kernels import RBF, AbstractKernel, median_distance, one_per_coordinate, over_pairs
+from steinwise.kernels import (
+    RBF,
+    AbstractKernel,
+    median_distance,
+    one_per_coordinate,
+    over_pairs,
+    require_kernel,
+)
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod
 from steinwise.methods.kernelized import monitored
-from steinwise.options import require_share
+from steinwise.options import as_points, require_share
 from steinwise.random import stream
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, BatchSums, Gram
@@ -46,6 +54,12 @@ LEAST_TRAINING, MOST_TRAINING = 10, 500  # draws
 ROUNDS, STEPS = 5, 20  # the median width follows the projections from round to round
 START_NOISE = 0.1  # off the axes, where symmetric draws have no slope
 LEARNING_RATE = 0.05
+
+
+def _given(directions: object) -> np.ndarray | None:
+    if directions is None:
+        return None
+    return as_points("directions", directions, "an array (d, d), one row per coordinate")
 
 
 class SlicedKSD(AbstractMethod):
@@ -98,18 +112,14 @@ class SlicedKSD(AbstractMethod):
     slices: Literal["axes", "learned", "active"] = "axes"
     kernel: AbstractKernel = RBF("median")
     train: float = 0.2
-    directions: Float[np.ndarray, "d d"] | None = None
+    directions: Float[np.ndarray, "d d"] | None = eqx.field(converter=_given, default=None)
 
     name: ClassVar[str] = "sksd"
 
     def __check_init__(self) -> None:
         if self.slices not in SLICES:
             raise InputError(f"slices is {self.slices!r}: expected one of {SLICES}.")
-        if not isinstance(self.kernel, AbstractKernel):
-            raise InputError(
-                f"kernel is of type {type(self.kernel).__name__}: expected one kernel such as "
-                "sw.kernels.RBF('median')."
-            )
+        require_kernel(self.kernel)
         require_share("train", self.train)
         if self.directions is not None and self.slices == "axes":
             raise InputError(
@@ -168,12 +178,12 @@ class SlicedKSD(AbstractMethod):
                 f"slices={self.slices!r} are found on held-out draws: take the statistic of the "
                 "method and the draws that `prepare` gives."
             )
-        if np.shape(self.directions) != (d, d) or not np.linalg.norm(self.directions, axis=1).all():
+        if self.directions.shape != (d, d) or not np.linalg.norm(self.directions, axis=1).all():
             raise InputError(
-                f"directions have shape {np.shape(self.directions)}: expected ({d}, {d}), one row "
+                f"directions have shape {self.directions.shape}: expected ({d}, {d}), one row "
                 "for each coordinate of the draws, none of them zero."
             )
-        return _unit_rows(np.asarray(self.directions, np.float64))
+        return _unit_rows(self.directions)
 
 
 @dataclass(frozen=True, eq=False)
