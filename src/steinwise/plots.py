@@ -1,5 +1,12 @@
-"""Pictures of results, in plain matplotlib."""
+"""Pictures of results, in plain matplotlib.
 
+Names can be long, and matplotlib makes no room for a label that is longer than its axes. So names
+are measured: a figure grows by the names beside its rows, and what is too long even then is
+shortened in the middle. The report has the whole name.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,13 +15,19 @@ from steinwise.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import XAxis, YAxis
     from matplotlib.figure import Figure
+    from matplotlib.font_manager import FontProperties
 
     from steinwise.ranking import Comparison
     from steinwise.results import CheckResult
 
 MISFIT, FIT, REFERENCE = "#D55E00", "#0072B2", "#555555"  # Okabe and Ito, colour-blind safe
+LEGEND = {"framealpha": 0.8, "edgecolor": "none"}  # readable over bars and lines
 COORDINATES_SHOWN = 30
+ROW_ROOM = 3.0  # for a name beside its row, in inches
+CONDITIONAL = "in the target's conditional"
+LABEL_ROOM = {"x": 3.8, "y": 3.2}  # for a label of the axes of a figure of one panel
 
 
 def new_figure(columns: int, width: float = 5.0, height: float = 4.0) -> tuple["Figure", list]:
@@ -33,10 +46,14 @@ def new_figure(columns: int, width: float = 5.0, height: float = 4.0) -> tuple["
 def plot_check(result: "CheckResult") -> "Figure":
     """The statistic against its null, and the coordinates sorted by their contribution."""
     shown = min(len(result.coordinates), COORDINATES_SHOWN)
-    figure, axes = new_figure(2 if shown else 1, height=max(3.6, 1.2 + 0.2 * shown))
-    plot_null(result, axes[0])
-    if shown:
-        plot_coordinates(result, axes[1])
+    if not shown:
+        figure, (ax,) = new_figure(1, height=3.6)
+        plot_null(result, ax)
+        return figure
+    figure, (left, right) = new_figure(2, 4.6, max(3.6, 1.2 + 0.2 * shown))
+    plot_null(result, left)
+    plot_coordinates(result, right)
+    _make_room(figure, right)
     return figure
 
 
@@ -63,9 +80,9 @@ def plot_pit(result: "CheckResult", coordinate: str, bins: int = 20) -> "Figure"
     coefficients = np.sqrt(2) * np.cos(np.pi * u[:, None] * order).mean(axis=0)
     ratio = 1 + np.sqrt(2) * np.cos(np.pi * grid[:, None] * order) @ coefficients
     ax.plot(grid, ratio, color=MISFIT, label="smoothed ratio")
-    ax.set_xlabel(f"place of {coordinate} in the target's conditional")
+    _set_label(ax.xaxis, coordinate, "place of ", CONDITIONAL)
     ax.set_ylabel("density of the draws")
-    ax.legend(frameon=False)
+    ax.legend(**LEGEND)
     return figure
 
 
@@ -88,8 +105,8 @@ def plot_pair(result: "CheckResult", coordinate: str, other: str) -> "Figure":
     for level, style in ((0.25, "--"), (0.5, "-"), (0.75, "--")):
         ax.axhline(level, color=REFERENCE, linewidth=0.8, linestyle=":")
         ax.plot(middles, [np.quantile(u[g], level) for g in groups], style, color=MISFIT)
-    ax.set_xlabel(other)
-    ax.set_ylabel(f"place of {coordinate} in the target's conditional")
+    _set_label(ax.xaxis, other)
+    _set_label(ax.yaxis, coordinate, "place of ", CONDITIONAL)
     ax.set_ylim(0, 1)
     return figure
 
@@ -127,8 +144,8 @@ def plot_witness(result: "CheckResult", coordinate: str, other: str | None = Non
             x[shown, j], x[shown, k], c=values[shown], s=8, cmap="PuOr_r", vmin=-reach, vmax=reach
         )
         figure.colorbar(cloud, ax=ax, label=what)
-        ax.set_ylabel(names[k])
-    ax.set_xlabel(coordinate)
+        _set_label(ax.yaxis, names[k])
+    _set_label(ax.xaxis, coordinate)
     return figure
 
 
@@ -178,7 +195,7 @@ def plot_comparison(comparison: "Comparison") -> "Figure":
     from steinwise.ranking import WORSE
 
     ranking = comparison.ranking[::-1]
-    figure, (ax,) = new_figure(1, 6.0, max(2.4, 1.2 + 0.3 * len(ranking)))
+    figure, (ax,) = new_figure(1, 5.2, max(2.4, 1.2 + 0.3 * len(ranking)))
     for row, one in enumerate(ranking):
         colour = MISFIT if one.verdict == WORSE else FIT
         error = one.difference_error
@@ -187,7 +204,8 @@ def plot_comparison(comparison: "Comparison") -> "Figure":
             ax.plot([one.difference - reach, one.difference + reach], [row, row], color=colour)
         ax.plot(one.difference, row, "o", color=colour)
     ax.axvline(0.0, color=REFERENCE, linestyle="--", linewidth=0.8)
-    ax.set_yticks(range(len(ranking)), [one.name for one in ranking])
+    _name_rows(ax, [one.name for one in ranking])
+    _make_room(figure, ax)
     ax.set_xlabel("discrepancy, less that of the best")
     ax.set_title(f"simultaneous intervals, level {comparison.alpha:g}")
     return figure
@@ -220,19 +238,78 @@ def plot_null(result: "CheckResult", ax: "Axes") -> None:
     ax.set_ylabel("bootstraps")
     verdict = "misfit" if result.rejected else "no misfit found"
     ax.set_title(f"{verdict}, p = {result.pvalue:.3g}")
-    ax.legend(frameon=False)
+    ax.legend(**LEGEND)
 
 
 def plot_coordinates(result: "CheckResult", ax: "Axes") -> None:
     """The coordinates with the most evidence on top, flagged ones in their own colour."""
     ordered = sorted(result.coordinates, key=lambda c: (c.adjusted_pvalue, -c.value))
-    ordered = ordered[:COORDINATES_SHOWN][::-1]
-    flagged = [c.adjusted_pvalue <= result.alpha for c in ordered]
-    colours = [MISFIT if flag else FIT for flag in flagged]
-    evidence = [-np.log10(c.adjusted_pvalue) for c in ordered]
-    ax.barh([c.name for c in ordered], evidence, color=colours)
+    flagged = sum(c.adjusted_pvalue <= result.alpha for c in ordered)
+    shown = ordered[:COORDINATES_SHOWN][::-1]
+    colours = [MISFIT if c.adjusted_pvalue <= result.alpha else FIT for c in shown]
+    evidence = [-np.log10(c.adjusted_pvalue) for c in shown]
+    ax.barh(range(len(shown)), evidence, color=colours)
+    _name_rows(ax, [c.name for c in shown])
     ax.axvline(-np.log10(result.alpha), color=REFERENCE, linestyle="--")
-    ax.set_xlabel(f"evidence, -log10 of the adjusted p-value (dashed: level {result.alpha})")
-    left_out = len(result.coordinates) - len(ordered)
-    more = f" ({left_out} smaller ones not shown)" if left_out else ""
-    ax.set_title(f"{sum(flagged)} flagged{more}")
+    ax.set_xlabel(f"evidence, -log10 of the adjusted p-value\n(dashed: level {result.alpha})")
+    part = f"; {len(shown)} of {len(ordered)} shown" if len(shown) < len(ordered) else ""
+    ax.set_title(f"{flagged} flagged{part}")
+
+
+def _name_rows(ax: "Axes", names: Sequence[str]) -> None:
+    """Names beside the rows 0, 1, ... of a picture."""
+    from matplotlib import rcParams
+    from matplotlib.font_manager import FontProperties
+
+    font = FontProperties(size=rcParams["ytick.labelsize"])
+    ax.set_yticks(range(len(names)), shortened(names, ROW_ROOM, font))
+
+
+def _make_room(figure: "Figure", ax: "Axes") -> None:
+    """Widen a figure by the names beside the rows of its axes."""
+    widest = max(_width(one.get_text(), one.get_fontproperties()) for one in ax.get_yticklabels())
+    figure.set_size_inches(figure.get_figwidth() + widest, figure.get_figheight())
+
+
+def _set_label(axis: "XAxis | YAxis", name: str, before: str = "", after: str = "") -> None:
+    """A label with a name in it, on two lines if one is too long."""
+    font, room = axis.label.get_fontproperties(), LABEL_ROOM[axis.axis_name]
+    (name,) = shortened([name], room - _width(before + "|", font), font)
+    line = f"{before}{name} {after}".rstrip()
+    axis.set_label_text(line if _width(line, font) <= room else f"{before}{name}\n{after}")
+
+
+def shortened(names: Sequence[str], room: float, font: "FontProperties") -> list[str]:
+    """Names that fit into so many inches, the long ones with an ellipsis for their middle.
+
+    The ellipsis stands elsewhere if names would be the same without their middle.
+    """
+    tried = []
+    for front in (0.5, 0.3, 0.7, 0.1, 0.9):
+        tried.append([_cut_to(name, room, font, front) for name in names])
+        if len(set(tried[-1])) == len(set(names)):
+            return tried[-1]
+    return tried[0]
+
+
+def _cut_to(name: str, room: float, font: "FontProperties", front: float) -> str:
+    if _width(name, font) <= room:
+        return name
+
+    def cut(kept: int) -> str:
+        head = round(front * kept)
+        text = name[:head].rstrip() + "…" + name[len(name) - kept + head :].lstrip()
+        return text.replace("$", r"\$")  # half of a formula is none
+
+    kept = bisect_right(range(len(name)), room, key=lambda k: _width(cut(k), font))
+    return cut(max(kept - 1, 0))
+
+
+def _width(text: str, font: "FontProperties") -> float:
+    """Of text, in inches."""
+    from matplotlib.cbook import is_math_text
+    from matplotlib.textpath import text_to_path
+
+    measure = text_to_path.get_text_width_height_descent
+    lines = text.split("\n")
+    return max(measure(line, font, is_math_text(line))[0] for line in lines) / 72
