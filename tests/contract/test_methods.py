@@ -2,84 +2,24 @@
 
 import json
 import warnings
-from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 import steinwise as sw
-from benchmarks.examples import gaussian_conditionals
-from steinwise.conditionals import KDE, Histogram, Linear, MixtureDensity
-from steinwise.methods import (
-    BY_NAME,
-    FSSD,
-    KCCSD,
-    KSD,
-    RFSD,
-    AbstractMethod,
-    GraphicalKSD,
-    KSDAgg,
-    NystromKSD,
-    SlicedKSD,
-    Transported,
+from steinwise.conditionals import Sampler
+from steinwise.methods import BY_NAME, KCCSD, NystromKSD
+from tests.contract.methods import (
+    INDEPENDENT_ONLY,
+    METHODS,
+    N,
+    draws,
+    method,
+    normal,
+    prepared,
+    statistic,
 )
-
-N = 60  # a batch each, so that the order of the draws cannot matter
-
-
-def normal(d: int) -> sw.Gaussian:
-    return sw.Gaussian(np.zeros(d), 0.5 * np.eye(d) + 0.5)
-
-
-def draws(seed: int, n: int = N, d: int = 3) -> np.ndarray:
-    rng = np.random.default_rng([99, seed])
-    return rng.multivariate_normal(np.zeros(d), normal(d).covariance, n)
-
-
-METHODS: dict[str, AbstractMethod | Callable[[int], AbstractMethod]] = {
-    "transported": Transported(),
-    "transported, no directions": Transported(directions=False),
-    "kccsd": lambda d: KCCSD(gaussian_conditionals(normal(d))),
-    "kccsd, histogram": KCCSD(Histogram(bins=6, epochs=50)),
-    "kccsd, kde": KCCSD(KDE()),
-    "kccsd, linear": KCCSD(Linear()),
-    "kccsd, linear, 3 splits": KCCSD(Linear(), splits=3),
-    "kccsd, mixture density": KCCSD(MixtureDensity(epochs=50)),
-    "kccsd, waves": KCCSD(Linear(), sw.kernels.RandomFourier(waves=10), variant="unit-ball"),
-    "ksd": KSD(),
-    "ksd, imq": KSD(sw.kernels.IMQ()),
-    "ksd, a sign per draw": KSD(bootstrap="draws"),
-    "ksd, multinomial": KSD(bootstrap="multinomial"),
-    "ksd, linear": KSD(linear=True),
-    "ksdagg": KSDAgg(),
-    "nystrom": NystromKSD(),
-    "nystrom, imq": NystromKSD(sw.kernels.IMQ(), landmarks=20),
-    "fssd": FSSD(),
-    "fssd, signs": FSSD(null="signs"),
-    "fssd, fixed": lambda d: FSSD(locations=np.ones((2, d)), optimise=False, null="signs"),
-    "graphical": GraphicalKSD(),
-    "graphical, given": lambda d: GraphicalKSD(np.ones((d, d)), sw.kernels.IMQ()),
-    "rfsd, imq": RFSD("imq"),
-    "rfsd, sech": RFSD("sech"),
-    "sksd, axes": SlicedKSD(),
-    "sksd, learned": SlicedKSD("learned"),
-    "sksd, active": SlicedKSD("active"),
-}
-
-
-def method(name: str, d: int) -> AbstractMethod:
-    found = METHODS[name]
-    return found if isinstance(found, AbstractMethod) else found(d)
-
-
-ORDERED = {"transported", "kccsd", "ksd, linear", "fssd", "fssd, signs"}  # by their very nature
-ORDERED |= {
-    "nystrom",
-    "nystrom, imq",
-    "sksd, learned",
-    "sksd, active",
-    *(name for name in METHODS if "kccsd" in name),
-}
 
 
 def check(name: str, x: np.ndarray, **options) -> sw.CheckResult:
@@ -116,12 +56,48 @@ def test_wrong_draws_are_found(name: str) -> None:
     assert check(name, draws(0, n=400) + 1.0).rejected
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name not in ORDERED])
+def quantiles(key: np.ndarray, x: np.ndarray, n_atoms: int) -> np.ndarray:
+    """Of the complete conditionals, the same for the same row wherever it stands."""
+    law = normal(x.shape[1])
+    curvature = np.diag(law.precision)
+    centre, steps = x + law.score(x) / curvature, ndtri((np.arange(n_atoms) + 0.5) / n_atoms)
+    return centre[..., None] + steps / np.sqrt(curvature)[:, None]
+
+
+# Where the numbers of rows decide: a stand-in's random atoms, and which draws are landmarks. Here
+# is the same method without that choice.
+WITHOUT_CHOICE = {
+    "kccsd": KCCSD(Sampler(quantiles, n_atoms=5)),
+    "nystrom": NystromKSD(landmarks=N),
+    "nystrom, imq": NystromKSD(sw.kernels.IMQ(), landmarks=N),
+}
+
+
+def another_order(name: str, n: int) -> np.ndarray:
+    """Of all draws, but for two methods."""
+    rng = np.random.default_rng(1)
+    if name == "transported":  # the first fifth gives its directions
+        parts = np.split(np.arange(n), [n // 5])
+        return np.concatenate([rng.permutation(part) for part in parts])
+    if name == "ksd, linear":  # a mean over pairs of a draw of one half and one of the other
+        half = rng.permutation(n // 2)
+        return np.concatenate([half, n // 2 + half])
+    return rng.permutation(n)
+
+
+@each
 def test_the_order_of_independent_draws_does_not_matter(name: str) -> None:
-    """Catches pairs of neighbours that are treated apart, and draws that are left out."""
-    x = draws(1)
-    one, other = (check(name, rows).statistic for rows in (x, x[::-1].copy()))
-    assert one == pytest.approx(other, rel=1e-7, abs=1e-12)
+    """Catches pairs of neighbours that are treated apart, and draws that are left out.
+
+    The order of those that are tested: the draws that a method learns from are the first ones, or
+    chosen by their numbers. With more draws than batches the order would matter too, since pairs
+    inside a batch are left out; `statistic` sees to it that every draw is a batch.
+    """
+    for fitted, tested in prepared(WITHOUT_CHOICE.get(name, method(name, 3)), draws(1)):
+        mixed = tested.in_order(another_order(name, tested.n))
+        assert not np.array_equal(mixed.values, tested.values)
+        one, other = statistic(fitted, tested), statistic(fitted, mixed)
+        assert one == pytest.approx(other, rel=1e-7, abs=1e-12)
 
 
 @each
@@ -163,7 +139,7 @@ def test_the_same_seed_gives_the_same_numbers(name: str) -> None:
 def test_chains_get_a_verdict_and_the_result_has_its_fields(name: str) -> None:
     """Catches a result that cannot be printed, saved, or told coordinate by coordinate."""
     chains = draws(7, n=800, d=2).reshape(4, 200, 2)
-    result = check(name, chains, names=["mu", "tau"])
+    result = check(name, chains, names=["mu", "tau"], independent=name in INDEPENDENT_ONLY)
     assert 0 < result.pvalue <= 1
     assert np.isfinite(result.statistic)
     assert result.draws.n_chains == 4
@@ -174,3 +150,10 @@ def test_chains_get_a_verdict_and_the_result_has_its_fields(name: str) -> None:
     assert json.loads(result.to_json())["method"] == result.method
     assert result.draws.n_draws * 4 + result.draws.held_out == 800
     assert len(result.null) == 99
+
+
+@pytest.mark.parametrize("name", sorted(INDEPENDENT_ONLY))
+def test_a_null_for_independent_draws_refuses_chains(name: str) -> None:
+    """Catches right chains that are rejected, because their draws count as independent."""
+    with pytest.raises(sw.InputError, match=r"these are chains.*independent=True"):
+        check(name, draws(8, n=200, d=2).reshape(4, 50, 2))
