@@ -104,11 +104,11 @@ class RFSD(AbstractMethod):
     `FeatureMeans.log_squares` gives the discrepancy itself.
 
     A feature far from the draws is decided by few of them. With the published gamma = 0.25 these
-    are so few that neither null holds its level (rates at nominal 0.05, N(0, I), n = 500: L1-IMQ
-    with signs 0.27 at d = 5 and 0.38 at d = 30; with the published null 0.12 at d = 5). With
-    gamma = 1 signs hold it for all coordinates together (0.035 to 0.065), but the adjusted p-values
-    of L1-IMQ reject some coordinate in 0.11 of right samples at d = 30, and the test sees little in
-    ten and more dimensions.
+    are so few that L1-IMQ holds its level with neither null. With gamma = 1 signs hold it for all
+    coordinates together, but the adjusted p-values of L1-IMQ name a coordinate of right draws too
+    often in many dimensions, and the test sees little in ten and more. The command
+    ``python -m benchmarks.power --suite rivals-size`` measures the rates for right draws,
+    ``--suite rivals`` those for wrong ones.
 
     Parameters
     ----------

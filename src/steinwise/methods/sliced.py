@@ -1,6 +1,7 @@
 r"""Sliced KSD: univariate Stein kernels of projected draws, one slice per coordinate.
 
-With the score direction r = e_j and a unit vector g_j to project on, write x_g = <x, g_j>. A slice
+With the score direction r = e_j and a unit vector g_j to project on, write x_g = <x, g_j>. r
+is not learned: on the axes every slice is about one coordinate, and none is left out. A slice
 compares draws through
 
     h_j(x, y) = b_j(x) b_j(y) k + g_jj (b_j(y) dk/dx + b_j(x) dk/dy) + g_jj^2 d2k/dxdy,
