@@ -58,18 +58,25 @@ def plot_check(result: "CheckResult") -> "Figure":
 
 
 def plot_pit(result: "CheckResult", coordinate: str, bins: int = 20) -> "Figure":
-    """Where the draws of a coordinate fall in the target's conditional.
+    """Where the draws of a coordinate, or along a direction, fall in the target's conditional.
 
     The histogram of u = F(x_j) is flat when they fit. All of its bars stay inside the band with
     probability 1 - alpha if they do. The line is the smoothed ratio of the draws' law to the
     target's: above 1 the draws are too many, below 1 too few.
+
+    A direction goes by its label or its number, "direction 1"; the draws that it was taken from
+    are not among those shown.
     """
     from scipy import stats
 
     pit, names = _pits(result)
-    u = pit[:, _position(names, coordinate)]
+    if coordinate in names:
+        before, u = "place of ", pit[:, names.index(coordinate)]
+    else:
+        before = "place along "
+        coordinate, u = _direction(result, coordinate, names)
     figure, (ax,) = new_figure(1)
-    effective = min(float(len(u)), result.draws.effective_draws)
+    effective = min(float(len(u)), result.draws.effective_draws * len(u) / len(pit))
     tail = result.alpha / (2 * bins)
     low, high = (stats.binom.ppf(q, int(effective), 1 / bins) for q in (tail, 1 - tail))
     scale = bins / int(effective)
@@ -80,7 +87,7 @@ def plot_pit(result: "CheckResult", coordinate: str, bins: int = 20) -> "Figure"
     coefficients = np.sqrt(2) * np.cos(np.pi * u[:, None] * order).mean(axis=0)
     ratio = 1 + np.sqrt(2) * np.cos(np.pi * grid[:, None] * order) @ coefficients
     ax.plot(grid, ratio, color=MISFIT, label="smoothed ratio")
-    _set_label(ax.xaxis, coordinate, "place of ", CONDITIONAL)
+    _set_label(ax.xaxis, coordinate, before, CONDITIONAL)
     ax.set_ylabel("density of the draws")
     ax.legend(**LEGEND)
     return figure
@@ -223,8 +230,26 @@ def _pits(result: "CheckResult") -> tuple[np.ndarray, list[str]]:
 
 def _position(names: list[str], name: str) -> int:
     if name not in names:
-        raise InputError(f"there is no coordinate {name!r}; there are {', '.join(names[:10])} ...")
+        hint = " Only plot_pit shows directions." if name.startswith("direction ") else ""
+        raise InputError(f"there is no coordinate {name!r}; there are {_listed(names)}.{hint}")
     return names.index(name)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+
+
+def _direction(result: "CheckResult", name: str, others: list[str]) -> tuple[str, np.ndarray]:
+    """The label of a direction and its transforms, by the label or what precedes its bracket."""
+    labels = [c.name for c in result.coordinates][len(others) :]
+    short = [label.split(" (")[0] for label in labels]
+    if name not in labels + short:
+        known = _listed(others) + (f"; and {_listed(short)}" if short else "")
+        raise InputError(f"there is no coordinate {name!r}; there are {known}.")
+    u = result.findings.direction_pit
+    assert u is not None
+    k = labels.index(name) if name in labels else short.index(name)
+    return labels[k], u[:, k]
 
 
 def plot_null(result: "CheckResult", ax: "Axes") -> None:
