@@ -67,7 +67,8 @@ def test_to_dataframe_is_indexed_by_name(result):
     frame = result.to_dataframe()
     assert list(frame.index) == NAMES
     assert frame.index.name == "name"
-    columns = ["value", "pvalue", "adjusted_pvalue", "shift", "spread", "verdict"]
+    columns = ["value", "pvalue", "adjusted_pvalue", "shift", "spread"]
+    columns += ["verdict", "kind", "partners"]
     assert list(frame.columns) == columns
     assert frame.loc["log_sigma", "verdict"] == "misfit"
     assert frame.loc["log_sigma", "value"] == result.coordinates[2].value

@@ -1,6 +1,7 @@
 """Transported conditionals: the statistic, its invariances, verdicts in words, directions."""
 
 import dataclasses
+import itertools
 from collections.abc import Iterator
 
 import jax.numpy as jnp
@@ -278,11 +279,42 @@ def test_one_or_two_coordinates_are_enough(d: int) -> None:
         ({"bases": []}, r"bases is \[\]"),
         ({"contexts": ["linear"]}, "contexts is .*expected some of .*'dependence on size'"),
         ({"contexts": ()}, r"contexts is \(\)"),
+        ({"directions": "curvature"}, "directions is 'curvature'"),
     ],
 )
 def test_unknown_settings_are_answered(options: dict, expected: str) -> None:
     with pytest.raises(sw.InputError, match=expected):
         sw.methods.Transported(**options)
+
+
+def test_a_context_that_the_draws_do_not_have_is_not_replaced() -> None:
+    """Catches a test of another kind of misfit than the one that was asked for."""
+    draws = normal(0, d=2) + 1.0
+    target = sw.Gaussian(np.zeros(2), np.eye(2))
+    only = Transported(contexts=["interaction"])
+    with pytest.raises(sw.InputError, match=r"need more coordinates than the 2 .* Add 'alone'"):
+        sw.check(draws, target, method=only)
+    covariance = long(3)
+    draws = np.random.default_rng(1).multivariate_normal(np.zeros(3), covariance, 200)
+    found = statistic(draws, sw.Gaussian(np.zeros(3), covariance), only)
+    assert [frame.group for frame in found.frames] == ["coordinates"]
+    with pytest.raises(sw.InputError, match="7"):
+        sw.check(draws[:, :2], target, method=Transported(coordinates=(7,)))
+
+
+@pytest.mark.parametrize("first", [0.0, -1.0])
+@pytest.mark.parametrize("kind", ["density", "score"])
+def test_draws_without_density_get_an_error_and_no_verdict(kind: str, first: float) -> None:
+    """Catches NaN taken as a number of the statistic, which nothing then exceeds."""
+    draws = np.random.default_rng(2).gamma(3.0, size=(200, 2)) + 3.0
+    draws[17, 1] = first
+    target = sw.Target(lambda x: jnp.sum(jnp.log(x) - x))
+    if kind == "score":
+        target = sw.Target.from_score(lambda x: np.where(x > 0, 1.0, np.nan))
+    with pytest.raises(
+        sw.TargetError, match=rf"is -?(nan|inf) at draw 17, where x = \[.*{first}\]"
+    ):
+        sw.check(draws, target, independent=True)
 
 
 # -- verdicts in words -----------------------------------------------------------------------------
@@ -346,6 +378,53 @@ def test_words_for_an_interaction_name_both() -> None:
     assert accused <= 1  # each time at the level 0.05
 
 
+def test_no_partner_is_named_that_does_not_stand_out() -> None:
+    """Of many products only some are looked at: the largest of these need not be the cause."""
+    d = 60
+    draws = normal(33, n=2000, d=d)
+    one, other = next(
+        (i, j)
+        for i, j in itertools.combinations(range(1, d), 2)
+        if [i, j] not in transport.Features.draw(d, 0).pairs.tolist()
+    )
+    draws[:, 0] = np.abs(draws[:, 0]) * np.sign(draws[:, one] * draws[:, other])
+    method = Transported(directions=False, contexts=["interaction"], coordinates=(0,))
+    result = sw.check(draws, sw.Gaussian(np.zeros(d), np.eye(d)), method=method, alpha=0.5)
+    (found,) = result.coordinates
+    assert found.kind in ("", "interaction")
+    assert found.partners in ((), (f"x[{one}]", f"x[{other}]"))
+
+
+def test_kind_and_partners_are_fields_too() -> None:
+    draws = normal(1)
+    draws[:, 3] = 0.4 * draws[:, 1] + np.sqrt(1 - 0.4**2) * draws[:, 3]
+    draws[:, 0] += 1.0
+    result = sw.check(draws, sw.Gaussian(np.zeros(4), np.eye(4)))
+    found = {c.name: (c.kind, c.partners) for c in result.coordinates}
+    assert found["x[0]"] == ("shift", ())
+    assert found["x[1]"] == ("dependence", ("x[3]",))
+    assert found["x[2]"] == ("", ())
+    assert result.to_dict()["coordinates"][1]["partners"] == ["x[3]"]
+
+
+def test_sizes_beyond_what_is_counted_are_called_at_least() -> None:
+    """Catches a shift by 30 that is reported as one by 5."""
+    draws = normal(43)
+    draws[:, 0] += 30.0
+    draws[:, 1] *= 10.0
+    shifted, wide, *_ = verdicts(draws)
+    assert shifted == "draws are shifted by at least +5 of the target's conditional sd"
+    assert wide.startswith("draws are too wide (sd at least 4.")
+
+
+def test_settings_that_underflow_are_left_out_and_said() -> None:
+    """Catches a statistic of 0 that looks like a fit."""
+    target = sw.Gaussian(np.zeros(2), np.eye(2))
+    method = Transported(["shape"], ["alone"])
+    with pytest.warns(sw.SteinwiseWarning, match=r"'alone' of x\[0\] and 1 more left .* underflow"):
+        sw.check(normal(44, d=2) + 60.0, target, method=method)
+
+
 def test_a_few_draws_far_out_are_counted_and_named() -> None:
     """Catches outliers that signs cannot tell from chance: two of them have p = 1/2 at best."""
     draws = normal(40)
@@ -363,7 +442,7 @@ def test_settings_that_overflow_are_left_out_and_said() -> None:
     draws = normal(41, n=200)
     draws[0, 2] = 1e30
     target = sw.Gaussian(np.zeros(4), np.eye(4))
-    with pytest.warns(sw.SteinwiseWarning, match=r"'shape', 'alone' of x\[2\] and 3 others left"):
+    with pytest.warns(sw.SteinwiseWarning, match=r"'shape', 'alone' of x\[2\] and 3 more left"):
         result = sw.check(draws, target, method=Transported(directions=False), dtype="float32")
     assert any("overflow" in note for note in result.notes)
     assert np.isfinite(result.statistic)
@@ -445,6 +524,17 @@ def test_a_shift_along_a_long_direction_is_found_and_the_direction_named() -> No
     assert with_directions == 5
     assert without <= 2
     assert sum(name.startswith("direction 1 (x[") for name in names) == 5
+
+
+def test_a_direction_raises_the_coordinate_that_names_it() -> None:
+    """Catches a shift with the wrong sign."""
+    target = sw.Gaussian(np.zeros(5), long(5))
+    for sign in (1.0, -1.0):
+        draws = np.random.default_rng(10).multivariate_normal(np.zeros(5), long(5), 300)
+        direction = sw.check(draws + sign, target, independent=True).coordinates[5]
+        assert " + x[" in direction.name
+        assert direction.effect is not None
+        assert direction.effect.shift * sign > 0.5
 
 
 def test_no_direction_without_correlation() -> None:
@@ -576,4 +666,4 @@ def test_groups_of_coordinates_are_judged_together() -> None:
     assert {family for family, _ in found.deciding[3:]} == {"directions settings"}
     assert (found.adjusted_pvalues[3:] <= 0.05).all()
     assert (found.adjusted_pvalues[:3] > 0.05).all()
-    assert set(found.largest_null) == {"axes settings", "dependence", "directions settings"}
+    assert set(found.families) == {"axes settings", "dependence", "directions settings"}

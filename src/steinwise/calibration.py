@@ -140,6 +140,20 @@ def _largest_two_sided(
 
 
 @dataclass(frozen=True, eq=False)
+class FamilyVerdict:
+    """What one family of settings says of its coordinates."""
+
+    largest: Float[np.ndarray, " k"]  # over its settings, standardised
+    setting: Int[np.ndarray, " k"]  # that is largest
+    null: Float[np.ndarray, " l"]  # of the largest coordinate
+
+    @property
+    def pvalues(self) -> Float[np.ndarray, " k"]:
+        """Of each coordinate, for having looked at all of them."""
+        return share_at_or_above(self.largest, self.null[:, None])
+
+
+@dataclass(frozen=True, eq=False)
 class Calibration:
     """A verdict on all coordinates together and on each."""
 
@@ -152,8 +166,7 @@ class Calibration:
     coordinate_pvalues: Float[np.ndarray, " k"]
     adjusted_pvalues: Float[np.ndarray, " k"]
     deciding: tuple[tuple[str, int], ...]  # per coordinate, the family and setting that decided
-    settings: dict[str, np.ndarray]  # per family, the setting that is largest in each coordinate
-    largest_null: dict[str, np.ndarray]  # per family, the null of the largest coordinate
+    families: dict[str, FamilyVerdict] = field(default_factory=dict)
 
     def joined_with(self, exact: Float[np.ndarray, " k"] | None) -> "Calibration":
         """With p-values of the coordinates that hold without a bootstrap, at any dependence.
@@ -310,8 +323,10 @@ def calibrate(
             for _, _, deciding in judged
             for k, name in enumerate(deciding)
         ),
-        settings=settings,
-        largest_null={name: null.max(axis=1) for name, null in null_k.items()},
+        families={
+            name: FamilyVerdict(z_k[name], settings[name], null.max(axis=1))
+            for name, null in null_k.items()
+        },
     )
 
 

@@ -39,7 +39,11 @@ def dataset_of(result: "CheckResult") -> Any:
         "shift": [effect[0] for effect in effects],
         "spread": [effect[1] for effect in effects],
     }
-    words = {"verdict": [c.verdict for c in result.coordinates]}
+    words = {
+        "verdict": [c.verdict for c in result.coordinates],
+        "kind": [c.kind for c in result.coordinates],
+        "partners": [", ".join(c.partners) for c in result.coordinates],
+    }
     if result.learnt:
         columns |= {
             "validation_loss": [row.validation_loss for row in result.learnt],

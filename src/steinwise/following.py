@@ -30,15 +30,17 @@ from steinwise.curves import (
     slope_doubts,
     summed,
 )
+from steinwise.errors import TargetError
 from steinwise.lines import MIDPOINTS, QUANTILES, Lines, NormalLines
 from steinwise.memory import chunks
 from steinwise.target import AbstractTarget
+from steinwise.target.abstract import NOT_FINITE
 
 DOUBLINGS = 2.0 ** np.arange(-1, 8)
 FIRST_PASS = 1 + 2 * len(DOUBLINGS) + 3 + 8 + 4
 SECOND_PASS = 8
 BISECTED = 24
-ROUNDS, SLOPE_ROUNDS = 3, 6  # with a log density, and with its slopes only
+ROUNDS = 6  # in which they are placed: fewer cannot halve an interval down to a narrow mode
 MASS_SHARE = 0.01  # what doubts of masses count beside those of integrated slopes
 NODES = FIRST_PASS + SECOND_PASS + BISECTED
 EVALUATIONS = 2 + NODES  # two for the curvature
@@ -74,10 +76,12 @@ def follow(
     at: Float[np.ndarray, "n c"],
     guide: Guide,
     memory: int,
+    numbers: Int[np.ndarray, " n"] | None = None,
 ) -> Lines | NormalLines:
     """The conditionals through the draws x along coordinates (integers) or directions (rows).
 
-    `at` is where each draw stands on its lines: x_ij for coordinates.
+    `at` is where each draw stands on its lines: x_ij for coordinates. `numbers` are those of the
+    draws, to name one where the target is not finite; elsewhere on a line it need not be.
     """
     normal = target.normal_along(x, directions)
     if normal is not None:  # no evaluations
@@ -92,7 +96,8 @@ def follow(
     relative = 1e-6 if target.prepare(x.shape[1]) == "float64" else 1e-3
     with jax.enable_x64(True):
         step = relative * guide.sd * np.ones_like(at)
-        _, slopes = evaluate(np.stack([at, at + step], axis=-1))
+        values, slopes = evaluate(np.stack([at, at + step], axis=-1))
+        _require_finite(values, slopes, x, np.arange(len(x)) if numbers is None else numbers)
         score, curvature = slopes[..., 0], (slopes[..., 1] - slopes[..., 0]) / step
         places = np.broadcast_to(guide.places, (*at.shape, guide.places.shape[-1]))
         sd = np.broadcast_to(guide.sd, at.shape)
@@ -100,15 +105,31 @@ def follow(
         known = _sorted(nodes, *evaluate(nodes))
         added = _per_line(_second_nodes, at.shape, *known)
         known = _sorted(*_joined(known, (added, *evaluate(added))))
-        rounds = SLOPE_ROUNDS if known[1] is None else ROUNDS
-        for _ in range(rounds):
-            bisect = partial(_bisecting_nodes, BISECTED // rounds)
+        bisect = partial(_bisecting_nodes, BISECTED // ROUNDS)
+        for _ in range(ROUNDS):
             added = _per_line(bisect, at.shape, *_filled(known))
             known = _sorted(*_joined(known, (added, *evaluate(added))))
         found = _per_line(_finish, at.shape, at, *known)
     u, spread, log_density = np.moveaxis(found[..., :3], -1, 0)
     quantiles, scores = np.split(found[..., 3:], 2, axis=-1)
     return Lines(u, score, quantiles, scores, spread, log_density)
+
+
+def _require_finite(
+    values: Float[np.ndarray, "n c 2"] | None,
+    slopes: Float[np.ndarray, "n c 2"],
+    x: Float[np.ndarray, "n d"],
+    numbers: Int[np.ndarray, " n"],
+) -> None:
+    """Raise where a draw itself, the first on its line, has no density or no score."""
+    for what, found in (("log density", values), ("score", slopes)):
+        if found is None or np.isfinite(found[..., 0]).all():
+            continue
+        i, c = np.argwhere(~np.isfinite(found[..., 0]))[0]
+        raise TargetError(
+            f"the {what} is {found[i, c, 0]} at draw {numbers[i]}, where x = {x[i].tolist()}. No "
+            f"verdict is possible on draws that the target does not allow. {NOT_FINITE}"
+        )
 
 
 def _per_line(

@@ -145,6 +145,8 @@ def directions(samples: Samples) -> Frame | None:
     if not (sd > 0).all():
         return None
     values, vectors = _principal((part - mean) / sd)
+    leading = np.argmax(np.abs(vectors), axis=1)
+    vectors = vectors * np.sign(vectors[np.arange(len(vectors)), leading])[:, None]
     chance = (1 + np.sqrt(d / len(part))) ** 2  # the edge of the Marchenko-Pastur law
     count = min(int((values > chance).sum()), MOST_DIRECTIONS)
     if count == 0:
@@ -178,10 +180,9 @@ def _principal(z: Float[np.ndarray, "m d"]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _largest(vector: np.ndarray, names: tuple[str, ...]) -> str:
-    """A direction by its largest coordinates, with their signs relative to the first."""
+    """A direction by its largest coordinates, the first of which it raises."""
     order = np.argsort(-np.abs(vector), kind="stable")
     order = order[np.abs(vector[order]) > 0.5 * np.abs(vector[order[0]])][:3]
-    lead = np.sign(vector[order[0]])
-    terms = [("+ " if vector[j] * lead > 0 else "- ") + names[j] for j in order]
+    terms = [("+ " if vector[j] > 0 else "- ") + names[j] for j in order]
     more = ", ..." if (np.abs(vector) > 0.5 * np.abs(vector).max()).sum() > len(terms) else ""
     return " ".join(terms).removeprefix("+ ") + more

@@ -12,6 +12,7 @@ from steinwise.results import Effect
 from steinwise.transport import FARTHEST
 
 FEW = 0.1  # the share of the draws up to which they are outliers rather than the rule
+CLIPPED = 0.01  # the share of outliers, whose distance is not known, from which it is missed
 CLEAR = 3.0  # standard errors from which a mean or a spread is named as the fault
 
 
@@ -89,33 +90,42 @@ def _moments(sums: Float[np.ndarray, "5 c"]) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.maximum(sums[2] / sums[0] - mean**2, 0.0)
 
 
-def words(tally: Tally, context: str, partners: tuple[str, ...], plan: BatchPlan) -> str:
-    """The kind of misfit of a flagged coordinate, from its `Tally.line`."""
+def named(
+    tally: Tally, context: str, partners: tuple[str, ...], plan: BatchPlan
+) -> tuple[str, str]:
+    """The kind of misfit of a flagged coordinate, from its `Tally.line`, and a sentence on it."""
     outlying = int(tally.outer[0, 0])
     if 0 < outlying <= FEW * tally.draws[0] and max(_departures(tally.inner, plan)) < CLEAR:
         them = "draw lies" if outlying == 1 else "draws lie"
-        return f"{outlying} {them} where the target's conditional has next to no mass"
-    if context == "interaction" and partners:
-        both = " and ".join(partners)
-        return f"depends on {both} together in a way that the target does not"
-    if context == "dependence on size" and partners:
-        return f"varies with the size of {partners[0]} in a way that the target does not"
-    if context == "dependence" and partners:
-        return f"depends on {partners[0]} in a way that the target does not"
+        return "outliers", f"{outlying} {them} where the target's conditional has next to no mass"
     if context != "alone":
-        return "depends on the other coordinates in a way that the target does not"
+        return context, _depends(context, partners) + " in a way that the target does not"
     every = tally.inner + tally.outer
     shift, spread = _departures(every, plan)
     effect = tally.effects[0]
+    least = "at least " if outlying > CLIPPED * tally.draws[0] else ""
     if spread >= max(CLEAR, shift):
         kind = "narrow" if effect.spread < 1 else "wide"
-        return f"draws are too {kind} (sd {effect.spread:.2g} of the target's conditional)"
+        size = f"sd {least}{effect.spread:.2g} of the target's conditional"
+        return "spread", f"draws are too {kind} ({size})"
     if shift >= CLEAR:
-        return f"draws are shifted by {effect.shift:+.2g} of the target's conditional sd"
+        size = f"{least}{effect.shift:+.2g} of the target's conditional sd"
+        return "shift", f"draws are shifted by {size}"
     kurtosis = _excess_kurtosis(every)
     if abs(kurtosis) * np.sqrt(_draws(every, plan) / 24) >= CLEAR:
-        return f"draws have {'heavier' if kurtosis > 0 else 'lighter'} tails than the target"
-    return "draws have another shape than the target"
+        than = "heavier" if kurtosis > 0 else "lighter"
+        return "tails", f"draws have {than} tails than the target"
+    return "shape", "draws have another shape than the target"
+
+
+def _depends(context: str, partners: tuple[str, ...]) -> str:
+    if not partners:
+        return "depends on the other coordinates"
+    return {
+        "dependence": f"depends on {partners[0]}",
+        "dependence on size": f"varies with the size of {partners[0]}",
+        "interaction": f"depends on {' and '.join(partners)} together",
+    }[context]
 
 
 def _excess_kurtosis(sums: Float[np.ndarray, "5 1"]) -> float:
@@ -135,19 +145,3 @@ def _departures(sums: Float[np.ndarray, "5 1"], plan: BatchPlan) -> tuple[float,
 
 def _draws(sums: Float[np.ndarray, "5 1"], plan: BatchPlan) -> float:
     return min(plan.effective_draws, float(sums[0, 0]))
-
-
-def detectable(threshold: float, plan: BatchPlan) -> Effect:
-    r"""The shift and the spread of one coordinate that would be found with power 0.8.
-
-    A shift by a adds a^2, a spread by s adds (s^2 - 1)^2 / 2, to the statistic of the Hermite
-    polynomials, whose null has standard deviation sqrt(8) / n; its noise grows to
-    sqrt(8 / n^2 + 4 a^2 / n). The threshold is that of the largest coordinate, in standard
-    deviations.
-    """
-    n = plan.effective_draws
-    scale = np.sqrt(8.0) / n
-    needed = threshold * scale
-    for _ in range(50):
-        needed = threshold * scale + 0.842 * np.sqrt(scale**2 + 4 * needed / n)
-    return Effect(float(np.sqrt(needed)), float(np.sqrt(1 + np.sqrt(2 * needed))))

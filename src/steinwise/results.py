@@ -38,6 +38,7 @@ class Effect(NamedTuple):
 
     shift: float  # of the mean, in conditional standard deviations
     spread: float  # standard deviation, as a multiple of the conditional one
+    # of a draw that is farther out than 5 conditional standard deviations only that is counted
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,10 @@ class CoordinateResult:
     adjusted_pvalue: float  # over all coordinates, step-down: controls the family-wise error
     effect: Effect | None  # None where the method has no size that a person can read
     verdict: str
+    # of a flagged coordinate: "shift", "spread", "tails", "shape" or "outliers" of its own,
+    # "dependence", "dependence on size" or "interaction" with others
+    kind: str = ""
+    partners: tuple[str, ...] = ()  # the coordinates it depends on, where they stand out
 
 
 @dataclass(frozen=True)
@@ -112,8 +117,9 @@ class Findings(HasParts):
 
     coordinates: tuple[CoordinateResult, ...]
     detectable: Effect | None = None  # in one coordinate, with power 0.8
-    evaluations: int | None = None  # of the target, per draw and coordinate
+    evaluations: int | None = None  # of the target, on the line through a draw
     pit: Float[np.ndarray, "n c"] | None = None  # F_ij(x_ij), uniform when the draws fit
+    direction_pit: Float[np.ndarray, "t k"] | None = None  # along directions, of the draws tested
     x: Float[np.ndarray, "n d"] | None = None  # the draws, or evenly spaced ones, for pictures
     x_names: tuple[str, ...] = ()  # of all their coordinates
     parts_by: Callable[[], np.ndarray] | None = None  # gives `parts`
@@ -204,10 +210,11 @@ class CheckResult:
         pandas = require("pandas", "io", "to_dataframe")
         rows = []
         for c in self.coordinates:
-            row = asdict(c)
+            row = asdict(c) | {"partners": ", ".join(c.partners)}
             effect = row.pop("effect") or Effect(np.nan, np.nan)
             rows.append(row | {"shift": effect[0], "spread": effect[1]})
-        columns = ["name", "value", "pvalue", "adjusted_pvalue", "shift", "spread", "verdict"]
+        columns = ["name", "value", "pvalue", "adjusted_pvalue", "shift", "spread"]
+        columns += ["verdict", "kind", "partners"]
         table = pandas.DataFrame(rows, columns=pandas.Index(columns)).set_index("name")
         if not self.learnt:
             return table
@@ -243,7 +250,7 @@ class CheckResult:
         return plot_check(self)
 
     def plot_pit(self, coordinate: str) -> "Figure":
-        """Where the draws of a coordinate fall in the target's conditional."""
+        """Where the draws of a coordinate, or direction, fall in the target's conditional."""
         from steinwise.plots import plot_pit
 
         return plot_pit(self, coordinate)
@@ -369,8 +376,9 @@ def facts(result: CheckResult) -> list[tuple[str, str]]:
     if result.findings.learning is not None:
         found.insert(2, ("learnt", _learnt(result.findings.learning)))
     if result.findings.evaluations is not None:
-        cost = result.findings.evaluations
-        found.insert(1, ("target", f"{cost} evaluations per draw and coordinate"))
+        cost, lines = result.findings.evaluations, len(result.coordinates)
+        where = f"each of {lines} lines" if lines > 1 else "the line"
+        found.insert(1, ("target", f"{cost} evaluations on {where} through a draw"))
     if result.dtype != "float64":
         found.append(("precision", f"the density was evaluated in {result.dtype}"))
     return found
@@ -465,7 +473,8 @@ def _plain_learning(learning: Learning | None) -> dict[str, Any] | None:
 
 
 def _plain_coordinate(coordinate: CoordinateResult) -> dict[str, Any]:
-    return asdict(coordinate) | {"effect": _plain_effect(coordinate.effect)}
+    effect, partners = _plain_effect(coordinate.effect), list(coordinate.partners)
+    return asdict(coordinate) | {"effect": effect, "partners": partners}
 
 
 def _plain_effect(effect: Effect | None) -> dict[str, float] | None:

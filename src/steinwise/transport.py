@@ -188,7 +188,7 @@ def batch_products(
     """
     dtype = out.alone.dtype
     z = np.ascontiguousarray(others.T, dtype)
-    seen = _Seen(_terms(lines, at, dtype), z, own, weight.astype(dtype))
+    seen = _Seen(terms_of(lines, at, dtype), z, own, weight.astype(dtype))
     alone, dependence, on_size, interaction = _of_contexts(seen, features)
     of_single, of_pairs = _of_single(seen, features), _of_pairs(seen, features)
     out.add(Sums(alone, dependence, on_size, interaction, of_single, of_pairs))
@@ -300,7 +300,7 @@ def _correct_sketches(
         on_size -= t * (twice - alone)
 
 
-def _terms(
+def terms_of(
     lines: Lines | NormalLines, at: Float[np.ndarray, "n c"], dtype: np.dtype
 ) -> Float[np.ndarray, "term c n"]:
     """Functions of a draw's place on its line, each of mean zero when the draw comes from p."""

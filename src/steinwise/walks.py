@@ -130,7 +130,13 @@ class Walk:
                 for block, frame in blocks:
                     place = at[rows, block]
                     found = follow(
-                        self.target, x[rows], frame.directions, place, frame.guide, self.work.memory
+                        self.target,
+                        x[rows],
+                        frame.directions,
+                        place,
+                        frame.guide,
+                        self.work.memory,
+                        start + rows,
                     )
                     u[rows, block] = found.u
                     transport.batch_products(

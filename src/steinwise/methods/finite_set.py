@@ -185,8 +185,6 @@ class FSSD(AbstractMethod):
             coordinate_pvalues=nothing,
             adjusted_pvalues=nothing,
             deciding=(),
-            settings={},
-            largest_null={},
         )
 
     def _fixed(self, samples: Samples) -> Float[np.ndarray, "j d"]:

@@ -367,8 +367,6 @@ def _verdict(forms: Float[np.ndarray, "forms d"], spread: Float[np.ndarray, " d"
         coordinate_pvalues=share_at_or_above(z[0], z[1:]),
         adjusted_pvalues=step_down(z[0], z[1:]),
         deciding=(("", 0),) * len(spread),
-        settings={},
-        largest_null={},
     )
 
 

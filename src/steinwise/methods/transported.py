@@ -13,7 +13,7 @@ per batch calibrate it. No training, no split, linear in n.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -22,12 +22,14 @@ from steinwise import frames, misfit, transport
 from steinwise.batches import Batches, BatchPlan
 from steinwise.calibration import EXACT_SHARE, Calibration
 from steinwise.chains import evenly
+from steinwise.detectable import detectable
 from steinwise.errors import InputError
 from steinwise.following import evaluations_per_line
 from steinwise.frames import Frame
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod
 from steinwise.misfit import Tally
+from steinwise.options import choose_coordinates, require_flag
 from steinwise.results import DEPENDENCE_NOTE, NO_MISFIT, CoordinateResult, Findings
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, BatchSums
@@ -98,15 +100,20 @@ class Transported(AbstractMethod):
             (self.bases, BASES, "bases"),
             (self.contexts, CONTEXTS, "contexts"),
         ):
-            if isinstance(chosen, str) or not chosen or not set(chosen) <= set(known):
+            if isinstance(chosen, str) or not len(chosen) or not set(chosen) <= set(known):
                 raise InputError(f"{what} is {chosen!r}: expected some of {known}.")
+        require_flag("directions", self.directions)
 
     def describe(self) -> str:
         return "transported conditionals"
 
     def labels(self, samples: Samples) -> tuple[str, ...]:
-        every = samples.names
-        return every if self.coordinates is None else tuple(every[j] for j in self.coordinates)
+        return tuple(samples.names[j] for j in self._lines(samples))
+
+    def _lines(self, samples: Samples) -> Sequence[int]:
+        if self.coordinates is None:
+            return range(samples.dim)
+        return choose_coordinates(self.coordinates, samples.names)
 
     def restricted(self, coordinates: tuple[int, ...]) -> "Transported":
         return replace(self, coordinates=coordinates)
@@ -123,23 +130,30 @@ class Transported(AbstractMethod):
     def statistic(
         self, samples: Samples, target: AbstractTarget, work: Work
     ) -> "TransportedStatistic":
+        axes = frames.axes(samples, self._lines(samples))
+        if not self.contexts_of(axes):
+            raise InputError(
+                f"contexts is {tuple(self.contexts)!r}, which need more coordinates than the "
+                f"{samples.dim} that the draws have: dependence needs another one, an interaction "
+                "two others. Add 'alone', or leave contexts as they are."
+            )
         rotated = frames.directions(samples) if self._follows_directions else None
-        lines = range(samples.dim) if self.coordinates is None else self.coordinates
+        useful = rotated is not None and self.contexts_of(rotated)
         return TransportedStatistic(
             method=self,
             target=target,
             samples=samples,
-            frames=(frames.axes(samples, lines),) + (() if rotated is None else (rotated,)),
+            frames=(axes, rotated) if rotated is not None and useful else (axes,),
             work=work,
         )
 
     def contexts_of(self, frame: Frame) -> list[str]:
-        """The contexts that a frame has features for: products need two other coordinates."""
+        """The chosen contexts that a frame has features for: products need two others."""
         others = len(frame.scores.places) - 1
-        left_out = {"interaction"} if frame.group == "directions" or others == 1 else set()
-        if others == 0:
-            left_out = set(CONTEXTS)
-        return [context for context in self.contexts if context not in left_out] or ["alone"]
+        has = set(CONTEXTS if others else ["alone"])
+        if others == 1 or frame.group == "directions":
+            has.discard("interaction")
+        return [context for context in self.contexts if context in has]
 
     def settings(self, frame: Frame) -> dict[str, list[tuple[str, str]]]:
         """The (base, context) of every setting, by family: a coordinate alone, or with others."""
@@ -163,11 +177,12 @@ class Transported(AbstractMethod):
             effects = found.tally.effects
             for j, name in enumerate(found.frame.labels):
                 k = len(results)
-                words = NO_MISFIT
+                context, kind, partners, words = "", "", (), NO_MISFIT
                 if verdict.adjusted_pvalues[k] <= alpha:
                     context = self._context(found.frame, verdict.deciding[k])
-                    partners = found.partners(j, context, verdict, samples.names)
-                    words = misfit.words(found.tally.line(j), context, partners, plan)
+                    partners = found.partners(j, context, verdict, samples.names, alpha)
+                    line = found.tally.line(j)
+                    kind, words = misfit.named(line, context, partners, plan)
                 results.append(
                     CoordinateResult(
                         name=name,
@@ -176,18 +191,21 @@ class Transported(AbstractMethod):
                         adjusted_pvalue=float(verdict.adjusted_pvalues[k]),
                         effect=effects[j],
                         verdict=words,
+                        kind=kind,
+                        partners=partners if kind == context else (),
                     )
                 )
-        largest = verdict.largest_null[next(iter(self.settings(statistic.frames[0])))]
+        first = verdict.families[next(iter(self.settings(statistic.frames[0])))]
         return Findings(
             coordinates=tuple(results),
-            detectable=misfit.detectable(float(np.quantile(largest, 1 - alpha)), plan),
+            detectable=detectable(float(np.quantile(first.null, 1 - alpha)), plan, self.bases),
             evaluations=statistic.evaluations,
             pit=statistic.found[0].u,
+            direction_pit=statistic.direction_pit,
             x=statistic.kept_draws,
             x_names=samples.names,
             places=replace(samples.places, rows=statistic.kept),
-            notes=_overflow_note(statistic.dropped) + statistic.left_out,
+            notes=(*_dropped_notes(statistic.dropped), *statistic.left_out),
             flag_note=self.flag_note,
         )
 
@@ -197,15 +215,25 @@ class Transported(AbstractMethod):
         return settings[family][setting][1] if family in settings else family
 
 
-def _overflow_note(dropped: list[tuple[str, str, str]]) -> tuple[str, ...]:
-    if not dropped:
-        return ()
-    base, context, line = dropped[0]
-    others = f" and {len(dropped) - 1} others" if len(dropped) > 1 else ""
-    return (
-        f"the setting {base!r}, {context!r} of {line}{others} left out: numbers overflow. Are "
-        "there draws at an absurd distance?",
-    )
+class _Dropped(NamedTuple):
+    """A setting of a line that says nothing."""
+
+    base: str
+    context: str
+    line: str
+    why: str
+
+
+def _dropped_notes(dropped: list[_Dropped]) -> Iterator[str]:
+    for why, cause in (
+        ("overflow", "Are there draws at an absurd distance?"),
+        ("underflow", "No draw is where the target's conditional has its mass."),
+    ):
+        its = [one for one in dropped if one.why == why]
+        if its:
+            more = f" and {len(its) - 1} more" if len(its) > 1 else ""
+            setting = f"{its[0].base!r}, {its[0].context!r} of {its[0].line}{more}"
+            yield f"the setting {setting} left out: numbers {why}. {cause}"
 
 
 @dataclass(eq=False)
@@ -218,13 +246,16 @@ class _Found:
     u: Float[np.ndarray, "kept c"]
 
     def partners(
-        self, j: int, context: str, verdict: Calibration, names: tuple[str, ...]
+        self, j: int, context: str, verdict: Calibration, names: tuple[str, ...], alpha: float
     ) -> tuple[str, ...]:
-        """The other coordinates that a coordinate depends on most, in this context."""
-        if context not in verdict.settings or self.frame.group == "directions":
+        """The other coordinates that a coordinate depends on most, in this context.
+
+        None where no single one stands out by itself: of many, only some are looked at one by one.
+        """
+        found = verdict.families.get(context)
+        if found is None or self.frame.group == "directions" or found.pvalues[j] > alpha:
             return ()
-        feature = int(verdict.settings[context][j])
-        return tuple(names[k] for k in self.features.partners(context, feature))
+        return tuple(names[k] for k in self.features.partners(context, int(found.setting[j])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +268,7 @@ class TransportedStatistic(AbstractStatistic):
     frames: tuple[Frame, ...]
     work: Work
     found: list[_Found] = field(default_factory=list)  # of each frame
-    dropped: list[tuple[str, str, str]] = field(default_factory=list)  # base, context, line
+    dropped: list[_Dropped] = field(default_factory=list)
     cut: list[Batches] = field(default_factory=list)  # the batches that an interruption left
 
     @property
@@ -257,6 +288,13 @@ class TransportedStatistic(AbstractStatistic):
     @property
     def kept_draws(self) -> Float[np.ndarray, "m d"]:
         return self.samples.take(self.kept[: len(self.found[0].u)])
+
+    @property
+    def direction_pit(self) -> Float[np.ndarray, "t k"] | None:
+        """u along directions, without the draws that the directions were taken from."""
+        if len(self.found) == 1:
+            return None
+        return self.found[1].u[self.found[1].frame.tested(self.kept) > 0]
 
     def averaged(
         self,
@@ -322,8 +360,11 @@ class TransportedStatistic(AbstractStatistic):
     ) -> Iterator[BatchSums]:
         for family, settings in self.method.settings(frame).items():
             values = transport.products(sums, settings)
-            for s, k in zip(*np.nonzero(~np.isfinite(values).all(axis=(2, 3))), strict=True):
-                self.dropped.append((*settings[s], frame.labels[block.start + k]))
+            largest = np.abs(values).max(axis=(2, 3))
+            for s, k in zip(*np.nonzero(~((largest > 0) & np.isfinite(largest))), strict=True):
+                why = "underflow" if largest[s, k] == 0 else "overflow"
+                base, context = settings[s]
+                self.dropped.append(_Dropped(base, context, frame.labels[block.start + k], why))
                 values[s, k] = 0.0
             alone = family.endswith("alone")
             weights = WEIGHTS[frame.group] if alone else (1.0, 1.0)

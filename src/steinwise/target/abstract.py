@@ -113,6 +113,13 @@ def check_dimension(expected: int, d: int) -> None:
         )
 
 
+NOT_FINITE = (
+    "Stein's identity needs a log density that is finite and differentiable on all of R^d. Likely "
+    "causes: a bounded parameter that was not transformed to the real line together with its log "
+    "density (Jacobian included), log(0), or an overflow in exp."
+)
+
+
 def require_finite(
     scores: np.ndarray, points: np.ndarray, first_row: int, coordinates: np.ndarray, axis: int
 ) -> None:
@@ -128,8 +135,5 @@ def require_finite(
     raise TargetError(
         f"{int(bad.sum())} of {bad.size} scores are not finite; the first is {scores[index]} at "
         f"draw {index[0] + first_row}, coordinate {coordinates[index[axis]]}{moved}, where "
-        f"x = {points[index[0]].tolist()}. "
-        "Stein's identity needs a log density that is finite and differentiable on all of R^d. "
-        "Likely causes: a bounded parameter that was not transformed to the real line together "
-        "with its log density (Jacobian included), log(0), or an overflow in exp."
+        f"x = {points[index[0]].tolist()}. {NOT_FINITE}"
     )

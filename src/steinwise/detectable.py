@@ -1,0 +1,76 @@
+"""How small a misfit of one coordinate the default check would have found."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import ndtri
+
+from steinwise import transport
+from steinwise.batches import BatchPlan
+from steinwise.lines import NormalLines
+from steinwise.results import Effect
+
+POWER = 0.8
+GRID = ndtri((np.arange(256) + 0.5) / 256)  # stands for draws of N(0, 1)
+FIRST, FACTOR, HALVINGS = 1e-4, 1.5, 6
+
+
+def detectable(threshold: float, plan: BatchPlan, bases: Sequence[str]) -> Effect:
+    """The shift, and the excess of width, that are found with power 0.8.
+
+    Of a coordinate whose conditional is normal, by itself, when its statistic in the best of the
+    bases must come above a threshold, in standard deviations of its bootstraps.
+    """
+
+    def surplus(z: Float[np.ndarray, " m"]) -> float:
+        lines = NormalLines(z[:, None], np.zeros((len(z), 1)), np.ones(1))
+        terms = transport.terms_of(lines, z[:, None], np.dtype(float))[:, 0]
+        sides = (transport.BASE_TERMS[base] for base in bases)
+        return max(_low(terms[left], terms[right], plan) for left, right in sides) - threshold
+
+    shift = _first_positive(lambda shift: surplus(GRID + shift))
+    excess = _first_positive(lambda excess: surplus(GRID * (1 + excess)))
+    return Effect(shift, 1 + excess)
+
+
+def _low(left: Float[np.ndarray, "f m"], right: Float[np.ndarray, "f m"], plan: BatchPlan) -> float:
+    """The standardised statistic that all but 1 - POWER of the samples exceed.
+
+    By its mean and variance over G batches of b draws each, and the mean square of its bootstraps:
+    all grow with the misfit.
+    """
+    count = plan.batches.count
+    b = plan.effective_draws / count
+    pairs = count * (count - 1)
+    f, m = left.shape
+    means = np.concatenate([left, right]).mean(axis=1)
+    centred = np.concatenate([left, right]) - means[:, None]
+    covariance = b * (centred @ centred.T) / m
+    second = covariance + b**2 * np.outer(means, means)
+    mean = pairs * b**2 * (means[:f] @ means[f:])
+    influence = centred[:f].T @ means[f:] + centred[f:].T @ means[:f]
+    variance = count * (count - 1) ** 2 * b**3 * (influence**2).mean()
+    variance += pairs * _both_ways(covariance, f)
+    scale = np.sqrt(pairs * _both_ways(second, f))
+    return float((mean + ndtri(1 - POWER) * np.sqrt(variance)) / scale)
+
+
+def _both_ways(moments: Float[np.ndarray, "m m"], f: int) -> float:
+    """E (l r')^2 + E (l r') (l' r) from the second moments of (l, r), with (l', r') like it."""
+    left, right, across = moments[:f, :f], moments[f:, f:], moments[:f, f:]
+    return float((left * right).sum() + (across * across.T).sum())
+
+
+def _first_positive(function: Callable[[float], float]) -> float:
+    """Where a function that starts below 0 first comes to it, to a percent; inf if it does not."""
+    high = FIRST
+    while function(high) < 0:
+        high *= FACTOR
+        if high > 1 / FIRST:
+            return float("inf")
+    low = high / FACTOR
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if function(middle) >= 0 else (middle, high)
+    return high
