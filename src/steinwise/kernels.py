@@ -542,15 +542,20 @@ def one_per_coordinate(kernel: AbstractKernel, d: int) -> AbstractKernel:
     return jax.tree.map(spread, kernel)
 
 
-def as_kernels(kernel: "AbstractKernel | Sequence[AbstractKernel]", groups: int) -> list | None:
-    """A sequence of kernels, one per coordinate or block, checked; None if there is only one."""
-    if isinstance(kernel, AbstractKernel):
-        return None
-    if not isinstance(kernel, Sequence) or not all(isinstance(k, AbstractKernel) for k in kernel):
+def require_kernels(kernel: object) -> None:
+    """One kernel, or a sequence of them."""
+    several = kernel if isinstance(kernel, Sequence) else [kernel]
+    if not several or not all(isinstance(k, AbstractKernel) for k in several):
         raise InputError(
             f"kernel is {kernel!r}: expected a kernel such as sw.kernels.RBF(1.0), or a list of "
             "kernels, one per coordinate (or per block)."
         )
+
+
+def as_kernels(kernel: "AbstractKernel | Sequence[AbstractKernel]", groups: int) -> list | None:
+    """A sequence of kernels, one per coordinate or block; None if there is only one."""
+    if isinstance(kernel, AbstractKernel):
+        return None
     if len(kernel) != groups:
         raise InputError(f"{len(kernel)} kernels came for {groups} coordinates or blocks.")
     return list(kernel)

@@ -17,7 +17,7 @@ from steinwise.calibration import Calibration
 from steinwise.conditionals import AbstractConditional, Histogram, TrainingData
 from steinwise.conditionals.marginal import marginal_losses
 from steinwise.errors import InputError, TooFewDraws
-from steinwise.kernels import RBF, AbstractKernel, as_kernels
+from steinwise.kernels import RBF, AbstractKernel, as_kernels, require_kernels
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod
 from steinwise.options import require_whole
@@ -95,6 +95,7 @@ class KCCSD(AbstractMethod):
                 f"conditional is of type {type(self.conditional).__name__}: expected a stand-in "
                 "for q(x_j | x_-j) such as sw.conditionals.Histogram()."
             )
+        require_kernels(self.kernel)
         if self.variant not in ("norm", "unit-ball"):
             raise InputError(f"variant is {self.variant!r}: expected 'norm' or 'unit-ball'.")
         _check_split(self.split)
