@@ -5,7 +5,7 @@ BIN     = $(VENV)/bin
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CPUS   ?= 2
 
-.PHONY: help demo test lint docs test-experiments test-browser test-adapters test-statistical
+.PHONY: help demo test lint docs test-scale test-experiments test-browser test-adapters test-statistical
 .PHONY: test-latest
 .PHONY: size power cost bench reproduce clean
 .DEFAULT_GOAL := help
@@ -14,6 +14,7 @@ help:
 	@echo "make demo              install and run the main job on a built-in example"
 	@echo "make test              install, lint, type-check and run the tests"
 	@echo "make docs              build the documentation into out/docs, in an environment of its own"
+	@echo "make test-scale        memory budgets, stored draws and clusters, in processes of their own"
 	@echo "make test-experiments  the paper's panels, each on a small scale"
 	@echo "make test-adapters     the adapters with NumPyro, BlackJAX, PyMC, Stan, PyTorch and ArviZ"
 	@echo "make test-browser      the report in a headless Chromium"
@@ -50,10 +51,10 @@ lint: $(VENV)/.test
 	$(BIN)/pyright
 
 test: lint
-	$(BIN)/python -m pytest -n $(CPUS) -m "not full" --ignore tests/experiments
+	$(BIN)/python -m pytest -n $(CPUS) -m "not full" --ignore tests/experiments --ignore tests/scale
 
-test-experiments: $(VENV)/.test
-	$(BIN)/python -m pytest -n $(CPUS) -m "not full" tests/experiments
+test-scale test-experiments: $(VENV)/.test
+	$(BIN)/python -m pytest -n $(CPUS) -m "not full" tests/$(@:test-%=%)
 
 # the code on the pages runs in `make test` and `make test-adapters`
 docs: .venv-docs/.docs

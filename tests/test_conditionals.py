@@ -434,7 +434,7 @@ def test_several_splits_are_averaged_on_the_scale_of_normal_scores() -> None:
     def verdict(p: float):
         nothing = np.array([p])
         return sw.calibration.Calibration(
-            1.0, p, None, 1.0, np.zeros(999), nothing, nothing, nothing, (), {}, {}
+            1.0, p, None, 1.0, np.zeros(999), nothing, nothing, nothing, ()
         )
 
     together = averaged([verdict(p) for p in (0.01, 0.2, 0.6)])

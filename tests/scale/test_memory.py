@@ -11,7 +11,7 @@ import pytest
 
 import steinwise as sw
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def normal(n: int = 300, d: int = 3) -> np.ndarray:
