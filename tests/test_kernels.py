@@ -20,8 +20,8 @@ from steinwise.kernels import (
     Conditions,
     HyperbolicSecant,
     Matern52,
-    median_distance,
 )
+from steinwise.medians import median_distance, median_gap
 
 VECTOR = np.array([0.7, 1.3, 2.1])
 
@@ -185,6 +185,21 @@ def test_median_distance_per_coordinate():
         pairs = [abs(x[i, j] - x[k, j]) for i in range(200) for k in range(i)]
         direct.append(np.median(pairs))
     np.testing.assert_allclose(median_distance(x, 0, per_coordinate=True), direct, rtol=1e-13)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 37, 200, 1000])
+def test_the_median_gap_is_the_median_of_all_gaps(n):
+    """Ties, gaps of many sizes, numbers far from 0, an even and an odd number of pairs."""
+    rng = np.random.default_rng(n)
+    for x in (
+        rng.normal(size=n),
+        rng.standard_cauchy(n),
+        rng.integers(0, 4, n).astype(float),
+        1e8 + rng.normal(size=n),
+        np.append(np.zeros(n - 1), 1.0),
+    ):
+        direct = np.median(np.abs(x[:, None] - x)[np.triu_indices(n, 1)])
+        assert median_gap(x) == pytest.approx(direct, rel=1e-13, abs=1e-15)
 
 
 def test_median_of_many_rows_depends_on_the_seed_alone():

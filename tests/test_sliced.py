@@ -14,7 +14,8 @@ from benchmarks.size import interval
 from steinwise import functional
 from steinwise.batches import _cut
 from steinwise.functional import slice_ksd, slice_stein_gram, sliced_ksds
-from steinwise.kernels import IMQ, RBF, AbstractKernel, median_distance
+from steinwise.kernels import IMQ, RBF, AbstractKernel
+from steinwise.medians import median_distance
 from steinwise.methods.sliced import (
     SLICES,
     SlicedKSD,

@@ -27,10 +27,9 @@ from jax.core import Tracer
 from jaxtyping import Array, ArrayLike, Float
 
 from steinwise.errors import InputError
+from steinwise.medians import median_distance
 from steinwise.options import as_positive, require_whole
 from steinwise.random import stream
-
-MEDIAN_ROWS = 1000
 
 
 class Conditions(NamedTuple):
@@ -508,27 +507,6 @@ class Product(_Pair):
             a.dy * b.value + a.value * b.dy,
             a.dxdy * b.value + a.dx * b.dy + a.dy * b.dx + a.value * b.dxdy,
         )
-
-
-def median_distance(rows: np.ndarray, seed: object, *, per_coordinate: bool) -> np.ndarray:
-    """The median of |x_i - x_l|, i < l, on at most 1000 rows drawn with the seed.
-
-    With `per_coordinate`, one median of |x_ij - x_lj| for every coordinate j.
-    """
-    from scipy.spatial.distance import pdist
-
-    if len(rows) > MEDIAN_ROWS:
-        chosen = stream(seed, "median").choice(len(rows), MEDIAN_ROWS, replace=False)
-        rows = rows[np.sort(chosen)]
-    columns = rows.T[:, :, None] if per_coordinate else [rows]
-    medians = np.array([np.median(pdist(column)) for column in columns])
-    if not (medians > 0).all():
-        where = f" of coordinate {int(np.argmin(medians))}" if per_coordinate else ""
-        raise InputError(
-            f"the median distance{where} is 0: more than half of the pairs of draws are equal. "
-            "Pass a bandwidth instead of 'median', or drop the repeated draws."
-        )
-    return medians if per_coordinate else medians[0]
 
 
 def one_per_coordinate(kernel: AbstractKernel, d: int) -> AbstractKernel:

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Float
 
 from steinwise.errors import InputError
+from steinwise.medians import MEDIAN_ROWS
 from steinwise.target import AbstractTarget
 
 WORDS = {
@@ -25,7 +26,6 @@ WORDS = {
     "sclmed": "scaled median",
     "smpcov": "sample covariance",
 }
-MEDIAN_ROWS = 1000
 STEP = 1e-4  # of a difference quotient, in mean absolute deviations
 
 Rows = Float[np.ndarray, "n d"]

@@ -34,7 +34,7 @@ from steinwise.calibration import (
 )
 from steinwise.chains import MOST_COLUMNS, evenly
 from steinwise.errors import InputError, TooFewDraws
-from steinwise.kernels import MEDIAN_ROWS, median_distance
+from steinwise.medians import MEDIAN_ROWS, median_distance
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod
 from steinwise.options import as_points, require_positive, require_whole

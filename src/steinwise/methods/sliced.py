@@ -34,11 +34,11 @@ from steinwise.functional import slice_stein, slice_stein_gram
 from steinwise.kernels import (
     RBF,
     AbstractKernel,
-    median_distance,
     one_per_coordinate,
     over_pairs,
     require_kernel,
 )
+from steinwise.medians import median_distance
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod
 from steinwise.methods.kernelized import monitored
