@@ -57,18 +57,18 @@ def funnel_case() -> tuple[np.ndarray, np.ndarray]:
     return x, u
 
 
-def banana(x):
-    return -0.5 * x[0] ** 2 - 0.5 * ((x[1] - x[0] ** 2) / 0.3) ** 2
+def banana(x, width=0.3):
+    return -0.5 * x[0] ** 2 - 0.5 * ((x[1] - x[0] ** 2) / width) ** 2
 
 
-def banana_case() -> tuple[np.ndarray, np.ndarray]:
+def banana_case(width: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(2)
     a = rng.normal(size=10 * N)  # the hard ones are rare: far out, where two modes are narrow
-    x = np.column_stack([a, a**2 + 0.3 * rng.normal(size=10 * N)])
-    grid = np.linspace(-10, 10, 40_001)
-    log = -0.5 * grid**2 - 0.5 * ((x[:, 1:] - grid**2) / 0.3) ** 2
+    x = np.column_stack([a, a**2 + width * rng.normal(size=10 * N)])
+    grid = np.linspace(-6, 6, 40_001)
+    log = -0.5 * grid**2 - 0.5 * ((x[:, 1:] - grid**2) / width) ** 2
     first = [_grid_cdf(grid, line, at) for line, at in zip(log, x[:, 0], strict=True)]
-    return x, np.column_stack([first, stats.norm.cdf((x[:, 1] - x[:, 0] ** 2) / 0.3)])
+    return x, np.column_stack([first, stats.norm.cdf((x[:, 1] - x[:, 0] ** 2) / width)])
 
 
 def modes(x, half=4.0):
@@ -116,7 +116,7 @@ def logistic_case() -> tuple[np.ndarray, np.ndarray]:
     for i, j in np.ndindex(x.shape):
         linear = LOGISTIC @ x[i] + np.outer(grid - x[i, j], LOGISTIC[:, j])
         log = (ANSWERS * linear - np.logaddexp(0, linear)).sum(axis=1) - grid**2 / 8
-        u[i, j] = _grid_cdf(grid, log, x[i, j])
+        u[i, j] = _grid_cdf(grid, log, float(x[i, j]))
     return x, u
 
 
@@ -156,6 +156,13 @@ def test_the_transform_is_accurate(name: str) -> None:
     found = followed(sw.Target(CASES[name][0]), x)
     assert np.abs(found.u - exact).max() < CASES[name][2]
     assert (np.diff(found.quantiles, axis=-1) >= 0).all()
+
+
+def test_a_narrow_second_mode_far_from_the_draw_is_found() -> None:
+    """Catches intervals that are halved too few times: u is then wrong by up to 1/2."""
+    x, exact = banana_case(0.1)
+    found = followed(sw.Target(functools.partial(banana, width=0.1)), x)
+    assert np.abs(found.u - exact).max() < 1e-3
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -3,8 +3,8 @@ r"""How the target's conditional along a line is found: its CDF, quantiles and s
 For a draw x_i and a coordinate j the conditional p(. | x_i,-j) is known up to a constant on the
 line through x_i along coordinate j. `follow` places nodes that find its scale and place by
 themselves: a first pass from the curvature at the draw, a second at quantiles of what was found,
-then rounds that bisect where most is left in doubt. It gives u = F(x_ij) and the quantiles of F
-with their scores.
+then rounds that divide the intervals which leave most in doubt. It gives u = F(x_ij) and the
+quantiles of F with their scores.
 
 Only u must be accurate, far below n^-1/2: the test stays calibrated with any quantiles and scores
 that do not depend on x_ij.
@@ -39,10 +39,10 @@ from steinwise.target.abstract import NOT_FINITE
 DOUBLINGS = 2.0 ** np.arange(-1, 8)
 FIRST_PASS = 1 + 2 * len(DOUBLINGS) + 3 + 8 + 4
 SECOND_PASS = 8
-BISECTED = 24
-ROUNDS = 6  # in which they are placed: fewer cannot halve an interval down to a narrow mode
+DIVIDING = 24
+ROUNDS = 6  # in which they are placed
 MASS_SHARE = 0.01  # what doubts of masses count beside those of integrated slopes
-NODES = FIRST_PASS + SECOND_PASS + BISECTED
+NODES = FIRST_PASS + SECOND_PASS + DIVIDING
 EVALUATIONS = 2 + NODES  # two for the curvature
 LINES_PER_CALL = (64, 512, 4096)  # in one compiled call, the largest that can be filled
 
@@ -105,9 +105,9 @@ def follow(
         known = _sorted(nodes, *evaluate(nodes))
         added = _per_line(_second_nodes, at.shape, *known)
         known = _sorted(*_joined(known, (added, *evaluate(added))))
-        bisect = partial(_bisecting_nodes, BISECTED // ROUNDS)
+        divide = partial(_dividing_nodes, DIVIDING // ROUNDS)
         for _ in range(ROUNDS):
-            added = _per_line(bisect, at.shape, *_filled(known))
+            added = _per_line(divide, at.shape, *_filled(known))
             known = _sorted(*_joined(known, (added, *evaluate(added))))
         found = _per_line(_finish, at.shape, at, *known)
     u, spread, log_density = np.moveaxis(found[..., :3], -1, 0)
@@ -223,8 +223,12 @@ def _normalised(parts: list[Array]) -> list[Array]:
 
 
 @partial(jax.jit, static_argnums=0)
-def _bisecting_nodes(count: int, nodes: Array, values: Array | None, slopes: Array) -> Array:
-    """Midpoints of the intervals that leave most doubt of the mass on either side of the draw."""
+def _dividing_nodes(count: int, nodes: Array, values: Array | None, slopes: Array) -> Array:
+    """Nodes in the intervals that leave most doubt of the mass on either side of the draw.
+
+    Each goes to the interval that is worst for the parts it has already, whose doubt falls at
+    least with the square of their number: a narrow mode in a wide interval gets them all.
+    """
     curve = curve_through(nodes, values, slopes)
     doubt, mass = mass_doubts(curve)
     share = mass / jnp.sum(mass, axis=-1, keepdims=True)
@@ -232,14 +236,16 @@ def _bisecting_nodes(count: int, nodes: Array, values: Array | None, slopes: Arr
     if values is None:
         _, wrong = integrals(nodes, slopes)
         doubt = MASS_SHARE * doubt + slope_doubts(curve, wrong, share)
-    middles = (nodes[..., :-1] + nodes[..., 1:]) / 2
-    place = jnp.arange(middles.shape[-1])
-    found = []
+    place = jnp.arange(doubt.shape[-1])
+    parts, chosen, reached = jnp.ones_like(doubt), [], []
     for _ in range(count):  # faster than sorting the doubts
-        worst = jnp.argmax(doubt, axis=-1, keepdims=True)
-        found.append(jnp.take_along_axis(middles, worst, axis=-1))
-        doubt = jnp.where(place == worst, -1.0, doubt)
-    return jnp.concatenate(found, axis=-1)
+        worst = jnp.argmax(doubt / parts**2, axis=-1, keepdims=True)
+        chosen.append(worst)
+        reached.append(jnp.take_along_axis(parts, worst, axis=-1))
+        parts = parts + (place == worst)
+    take = partial(jnp.take_along_axis, indices=jnp.concatenate(chosen, axis=-1), axis=-1)
+    across = jnp.concatenate(reached, axis=-1) / take(parts)
+    return take(nodes[..., :-1]) + across * take(jnp.diff(nodes, axis=-1))
 
 
 @jax.jit
