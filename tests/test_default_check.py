@@ -81,7 +81,7 @@ def test_no_misfit_is_never_called_right() -> None:
 @pytest.mark.parametrize("kind", ["shift", "spread"])
 def test_what_is_detectable_is_detected_about_that_often(kind: str) -> None:
     """Catches a promise that is off by a factor: power 0.8 stands for 0.6 and more here."""
-    draws = np.random.default_rng(3).normal(size=(200, 3))
+    draws = np.random.default_rng(3).normal(size=(600, 3))
     promised = sw.check(draws, TARGET).findings.detectable
     assert promised is not None
     half = Effect(promised.shift / 2, (1 + promised.spread) / 2)
@@ -90,7 +90,7 @@ def test_what_is_detectable_is_detected_about_that_often(kind: str) -> None:
         shift, spread = (effect.shift, 1.0) if kind == "shift" else (0.0, effect.spread)
         count = 0
         for seed in range(20):
-            draws = np.random.default_rng([4, seed]).normal(size=(200, 3))
+            draws = np.random.default_rng([4, seed]).normal(size=(600, 3))
             draws[:, 1] = spread * draws[:, 1] + shift
             result = sw.check(draws, TARGET, seed=seed, independent=True)
             count += result.coordinates[1].adjusted_pvalue <= 0.05

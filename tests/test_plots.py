@@ -18,7 +18,7 @@ from scipy import stats
 import steinwise as sw
 from steinwise.plots import _width, shortened
 
-CASES = ("3 short names", "3 names of 40 characters", "3 wide names", "100 names", "100 long names")
+CASES = ("3 short names", "3 names of 40 characters", "3 wide names", "40 names", "40 long names")
 FONT = FontProperties(size=10)
 
 
@@ -27,9 +27,9 @@ def _names(case: str) -> list[str]:
         return ["alpha", "beta", "log_tau"]
     if case == "3 wide names":
         return [f"WIDE_MODEL_OF_WOMEN_{k}_MEAN_WAGE_WEIGHT" for k in range(3)]
-    if case == "100 names":
-        return [f"x[{k}]" for k in range(100)]
-    count = 3 if case.startswith("3 ") else 100
+    if case == "40 names":
+        return [f"x[{k}]" for k in range(40)]
+    count = 3 if case.startswith("3 ") else 40
     return [f"population_level_effects.region[{k:02}].sd" for k in range(count)]
 
 
