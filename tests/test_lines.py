@@ -162,7 +162,9 @@ def test_a_narrow_second_mode_far_from_the_draw_is_found() -> None:
     """Catches intervals that are halved too few times: u is then wrong by up to 1/2."""
     x, exact = banana_case(0.1)
     found = followed(sw.Target(functools.partial(banana, width=0.1)), x)
-    assert np.abs(found.u - exact).max() < 1e-3
+    error = np.abs(found.u - exact)
+    assert error.max() < 1e-2
+    assert (error > 1e-3).mean() <= 1e-3
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -40,7 +40,7 @@ DOUBLINGS = 2.0 ** np.arange(-1, 8)
 FIRST_PASS = 1 + 2 * len(DOUBLINGS) + 3 + 8 + 4
 SECOND_PASS = 8
 DIVIDING = 24
-ROUNDS = 6  # in which they are placed
+ROUNDS = 4  # in which they are placed
 MASS_SHARE = 0.01  # what doubts of masses count beside those of integrated slopes
 NODES = FIRST_PASS + SECOND_PASS + DIVIDING
 EVALUATIONS = 2 + NODES  # two for the curvature
@@ -237,14 +237,16 @@ def _dividing_nodes(count: int, nodes: Array, values: Array | None, slopes: Arra
         _, wrong = integrals(nodes, slopes)
         doubt = MASS_SHARE * doubt + slope_doubts(curve, wrong, share)
     place = jnp.arange(doubt.shape[-1])
-    parts, chosen, reached = jnp.ones_like(doubt), [], []
+    chosen: list[Array] = []
     for _ in range(count):  # faster than sorting the doubts
-        worst = jnp.argmax(doubt / parts**2, axis=-1, keepdims=True)
+        worst = jnp.argmax(doubt, axis=-1, keepdims=True)
+        parts = 1 + sum(worst == earlier for earlier in chosen)
+        doubt = jnp.where(place == worst, doubt * (parts / (parts + 1)) ** 2, doubt)
         chosen.append(worst)
-        reached.append(jnp.take_along_axis(parts, worst, axis=-1))
-        parts = parts + (place == worst)
-    take = partial(jnp.take_along_axis, indices=jnp.concatenate(chosen, axis=-1), axis=-1)
-    across = jnp.concatenate(reached, axis=-1) / take(parts)
+    divided = jnp.concatenate(chosen, axis=-1)
+    alike = divided[..., :, None] == divided[..., None, :]
+    across = jnp.tril(alike).sum(axis=-1) / (1 + alike.sum(axis=-1))
+    take = partial(jnp.take_along_axis, indices=divided, axis=-1)
     return take(nodes[..., :-1]) + across * take(jnp.diff(nodes, axis=-1))
 
 
