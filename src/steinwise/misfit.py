@@ -92,14 +92,15 @@ def _moments(sums: Float[np.ndarray, "5 c"]) -> tuple[np.ndarray, np.ndarray]:
 
 def named(
     tally: Tally, context: str, partners: tuple[str, ...], plan: BatchPlan
-) -> tuple[str, str]:
-    """The kind of misfit of a flagged coordinate, from its `Tally.line`, and a sentence on it."""
+) -> tuple[str, tuple[str, ...], str]:
+    """The kind of misfit of a flagged coordinate, from its `Tally.line`, with whom, in words."""
     outlying = int(tally.outer[0, 0])
     if 0 < outlying <= FEW * tally.draws[0] and max(_departures(tally.inner, plan)) < CLEAR:
         them = "draw lies" if outlying == 1 else "draws lie"
-        return "outliers", f"{outlying} {them} where the target's conditional has next to no mass"
+        where = "where the target's conditional has next to no mass"
+        return "outliers", (), f"{outlying} {them} {where}"
     if context != "alone":
-        return context, _depends(context, partners) + " in a way that the target does not"
+        return context, partners, _depends(context, partners) + " in a way that the target does not"
     every = tally.inner + tally.outer
     shift, spread = _departures(every, plan)
     effect = tally.effects[0]
@@ -107,15 +108,15 @@ def named(
     if spread >= max(CLEAR, shift):
         kind = "narrow" if effect.spread < 1 else "wide"
         size = f"sd {least}{effect.spread:.2g} of the target's conditional"
-        return "spread", f"draws are too {kind} ({size})"
+        return "spread", (), f"draws are too {kind} ({size})"
     if shift >= CLEAR:
         size = f"{least}{effect.shift:+.2g} of the target's conditional sd"
-        return "shift", f"draws are shifted by {size}"
+        return "shift", (), f"draws are shifted by {size}"
     kurtosis = _excess_kurtosis(every)
     if abs(kurtosis) * np.sqrt(_draws(every, plan) / 24) >= CLEAR:
         than = "heavier" if kurtosis > 0 else "lighter"
-        return "tails", f"draws have {than} tails than the target"
-    return "shape", "draws have another shape than the target"
+        return "tails", (), f"draws have {than} tails than the target"
+    return "shape", (), "draws have another shape than the target"
 
 
 def _depends(context: str, partners: tuple[str, ...]) -> str:

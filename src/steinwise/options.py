@@ -17,8 +17,7 @@ def require_whole(name: str, value: Any, *, least: int) -> None:
     Traceback (most recent call last):
     steinwise.errors.InputError: bins is 2.5: expected a whole number, at least 1.
     """
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or value < least:
+    if not is_whole(value) or value < least:
         raise InputError(f"{name} is {value!r}: expected a whole number, at least {least}.")
 
 
@@ -58,9 +57,13 @@ def require_share(name: str, value: Any) -> None:
         raise InputError(f"{name} is {value!r}: expected a number between 0 and 1.")
 
 
+def is_whole(value: Any) -> bool:
+    """Whether it is a whole number, which True and False are not."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
 def _is_number(value: Any) -> bool:
-    whole_or_real = isinstance(value, (int, float, np.integer, np.floating))
-    return whole_or_real and not isinstance(value, bool)
+    return is_whole(value) or isinstance(value, (float, np.floating))
 
 
 def as_numbers(value: Any) -> np.ndarray | None:
@@ -110,7 +113,7 @@ def choose_coordinates(coordinates: Any, names: Sequence[str], seed: object = 0)
     >>> choose_coordinates(["b"], ["a", "b", "c"]), choose_coordinates([2, 0], ["a", "b", "c"])
     ((1,), (0, 2))
     """
-    if isinstance(coordinates, (int, np.integer)) and not isinstance(coordinates, bool):
+    if is_whole(coordinates):
         require_whole("coordinates", coordinates, least=1)
         count = min(int(coordinates), len(names))
         chosen = stream(seed, "coordinates").choice(len(names), count, replace=False)
@@ -123,8 +126,7 @@ def choose_coordinates(coordinates: Any, names: Sequence[str], seed: object = 0)
     position = {name: j for j, name in enumerate(names)}
     numbers = []
     for one in coordinates:
-        whole = isinstance(one, (int, np.integer)) and not isinstance(one, bool)
-        if whole and 0 <= one < len(names):
+        if is_whole(one) and 0 <= one < len(names):
             numbers.append(int(one))
         elif isinstance(one, str) and one in position:
             numbers.append(position[one])

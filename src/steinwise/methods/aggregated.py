@@ -5,7 +5,7 @@ with that of the bootstraps, which have had the same choice. That is the correct
 u_alpha, told as a p-value; it needs no second set of bootstraps and no bisection.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ from steinwise.errors import InputError
 from steinwise.kernels import along_difference, squared_distances
 from steinwise.methods.abstract import AbstractMethod
 from steinwise.methods.kernelized import monitored
-from steinwise.options import as_positive
+from steinwise.options import as_positive, is_whole
 from steinwise.random import stream
 from steinwise.samples import Samples
 from steinwise.statistics import Gram
@@ -27,8 +27,8 @@ from steinwise.work import Work
 MOST_ROWS = 5000  # among which the largest distance is sought
 
 
-def _bandwidths(value: object) -> int | tuple[float, ...]:
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 2:
+def _bandwidths(value: Any) -> int | tuple[float, ...]:
+    if is_whole(value) and value >= 2:
         return int(value)
     given = as_positive(value)
     if given is None or given.ndim == 0:

@@ -14,7 +14,7 @@ Jitkrittum, Xu, Szabo, Fukumizu and Gretton, "A linear-time kernel goodness-of-f
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -29,7 +29,7 @@ from steinwise.functional import fssd_features, fssd_power
 from steinwise.kernels import RBF, AbstractKernel, AbstractRadial, require_kernel
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod
-from steinwise.options import as_points, require_flag, require_share
+from steinwise.options import as_points, is_whole, require_flag, require_share
 from steinwise.random import stream
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, FeatureProduct
@@ -48,8 +48,8 @@ ROWS_PER_CHUNK = 4096
 COPIES = 8  # of its features that a chunk of rows may take in memory
 
 
-def _locations(value: object) -> int | np.ndarray:
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value > 0:
+def _locations(value: Any) -> int | np.ndarray:
+    if is_whole(value) and value > 0:
         return int(value)
     expected = "how many there are, such as 5, or an array (J, d) with one location per row"
     return as_points("locations", value, expected)

@@ -138,12 +138,12 @@ class Transported(AbstractMethod):
                 "two others. Add 'alone', or leave contexts as they are."
             )
         rotated = frames.directions(samples) if self._follows_directions else None
-        useful = rotated is not None and self.contexts_of(rotated)
+        followed = (axes,) if rotated is None else (axes, rotated)
         return TransportedStatistic(
             method=self,
             target=target,
             samples=samples,
-            frames=(axes, rotated) if rotated is not None and useful else (axes,),
+            frames=tuple(frame for frame in followed if self.contexts_of(frame)),
             work=work,
         )
 
@@ -177,12 +177,12 @@ class Transported(AbstractMethod):
             effects = found.tally.effects
             for j, name in enumerate(found.frame.labels):
                 k = len(results)
-                context, kind, partners, words = "", "", (), NO_MISFIT
+                kind, partners, words = "", (), NO_MISFIT
                 if verdict.adjusted_pvalues[k] <= alpha:
                     context = self._context(found.frame, verdict.deciding[k])
                     partners = found.partners(j, context, verdict, samples.names, alpha)
                     line = found.tally.line(j)
-                    kind, words = misfit.named(line, context, partners, plan)
+                    kind, partners, words = misfit.named(line, context, partners, plan)
                 results.append(
                     CoordinateResult(
                         name=name,
@@ -192,7 +192,7 @@ class Transported(AbstractMethod):
                         effect=effects[j],
                         verdict=words,
                         kind=kind,
-                        partners=partners if kind == context else (),
+                        partners=partners,
                     )
                 )
         first = verdict.families[next(iter(self.settings(statistic.frames[0])))]
