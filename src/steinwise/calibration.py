@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from steinwise.batches import Batches
 from steinwise.memory import chunks
 from steinwise.random import stream
-from steinwise.statistics import BatchSums
+from steinwise.statistics import BatchSums, Expected
 from steinwise.threads import one_blas_thread
 
 TERMS_AT_ONCE, SETTINGS_AT_ONCE = 1024, 4096  # whose bootstraps exist at the same time
@@ -81,7 +81,7 @@ def bootstrap(sums: BatchSums, signs: Float[np.ndarray, "l batch"]) -> Bootstrap
         for part in chunks(rows.shape[1], TERMS_AT_ONCE):
             forms += rows[:, part] @ (signs[g[part]] * signs[h[part]])
     forms = forms.T.reshape(-1, settings, k) / terms
-    return Bootstrap(forms[0], _spread(values) / terms, forms[1:])
+    return Bootstrap(forms[0], _spread(values, sums.expected) / terms, forms[1:])
 
 
 def _with_observed(
@@ -112,9 +112,19 @@ def _one_sign_each(sums: BatchSums) -> tuple[Float[np.ndarray, "setting k m"], f
     return one.reshape(*values.shape[:2], -1), batches.pairs
 
 
-def _spread(values: Float[np.ndarray, "setting k m"]) -> Float[np.ndarray, "setting k"]:
-    """The standard deviation of sums whose terms have independent signs."""
-    return np.sqrt(np.einsum("skm,skm->sk", values, values))
+def _spread(
+    values: Float[np.ndarray, "setting k m"], expected: Expected | None = None
+) -> Float[np.ndarray, "setting k"]:
+    """The standard deviation of sums whose terms have independent signs.
+
+    Drawn towards what is expected of it: where terms are skewed and few, their spread is small just
+    when their sum is far out on its short side, which would then stand out too often.
+    """
+    squares = np.einsum("skm,skm->sk", values, values)
+    if expected is not None:
+        known, weight = (one[:, None].astype(squares.dtype) for one in expected)
+        squares = (1 - weight) * squares + weight * known
+    return np.sqrt(squares)
 
 
 @one_blas_thread

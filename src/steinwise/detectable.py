@@ -10,31 +10,44 @@ from steinwise import transport
 from steinwise.batches import BatchPlan
 from steinwise.lines import NormalLines
 from steinwise.results import Effect
+from steinwise.statistics import Expected
 
 POWER = 0.8
 GRID = ndtri((np.arange(256) + 0.5) / 256)  # stands for draws of N(0, 1)
 FIRST, FACTOR, HALVINGS = 1e-4, 1.5, 6
 
 
-def detectable(threshold: float, plan: BatchPlan, bases: Sequence[str]) -> Effect:
+def detectable(
+    threshold: float, plan: BatchPlan, bases: Sequence[str], expected: Expected | None
+) -> Effect:
     """The shift, and the excess of width, that are found with power 0.8.
 
     Of a coordinate whose conditional is normal, by itself, when its statistic in the best of the
     bases must come above a threshold, in standard deviations of its bootstraps.
     """
+    sides = [transport.BASE_TERMS[base] for base in bases]
+    steadied = [(0.0, 0.0)] * len(bases) if expected is None else list(zip(*expected, strict=True))
 
     def surplus(z: Float[np.ndarray, " m"]) -> float:
         lines = NormalLines(z[:, None], np.zeros((len(z), 1)), np.ones(1))
         terms = transport.terms_of(lines, z[:, None], np.dtype(float))[:, 0]
-        sides = (transport.BASE_TERMS[base] for base in bases)
-        return max(_low(terms[left], terms[right], plan) for left, right in sides) - threshold
+        low = (
+            _low(terms[left], terms[right], plan, known)
+            for (left, right), known in zip(sides, steadied, strict=True)
+        )
+        return max(low) - threshold
 
     shift = _first_positive(lambda shift: surplus(GRID + shift))
     excess = _first_positive(lambda excess: surplus(GRID * (1 + excess)))
     return Effect(shift, 1 + excess)
 
 
-def _low(left: Float[np.ndarray, "f m"], right: Float[np.ndarray, "f m"], plan: BatchPlan) -> float:
+def _low(
+    left: Float[np.ndarray, "f m"],
+    right: Float[np.ndarray, "f m"],
+    plan: BatchPlan,
+    known: tuple[float, float],
+) -> float:
     """The standardised statistic that all but 1 - POWER of the samples exceed.
 
     By its mean and variance over G batches of b draws each, and the mean square of its bootstraps:
@@ -52,7 +65,8 @@ def _low(left: Float[np.ndarray, "f m"], right: Float[np.ndarray, "f m"], plan: 
     influence = centred[:f].T @ means[f:] + centred[f:].T @ means[:f]
     variance = count * (count - 1) ** 2 * b**3 * (influence**2).mean()
     variance += pairs * _both_ways(covariance, f)
-    scale = np.sqrt(pairs * _both_ways(second, f))
+    squares, weight = known
+    scale = np.sqrt((1 - weight) * pairs * _both_ways(second, f) + weight * squares)
     return float((mean + ndtri(1 - POWER) * np.sqrt(variance)) / scale)
 
 

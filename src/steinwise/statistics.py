@@ -8,7 +8,7 @@ import abc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +22,17 @@ from steinwise.stored import add_rows
 LARGEST_TILE = 1024  # rows: larger ones leave the cache
 
 
+class Expected(NamedTuple):
+    """What right draws lead to expect of a setting, and how much it counts beside what is seen.
+
+    The squares of the sums of all pairs of batches, U_gh + U_hg, added up; the weight is 0 where
+    they are not known.
+    """
+
+    squares: Float[np.ndarray, " setting"]
+    weight: Float[np.ndarray, " setting"]
+
+
 @dataclass(frozen=True, eq=False)
 class BatchSums:
     """Sums over batches for some coordinates: (setting, coordinate, G) or (..., G, G).
@@ -30,7 +41,7 @@ class BatchSums:
     its own families. The verdict on all coordinates together weighs several kinds of evidence: of
     each family the sum over coordinates, with the weight `dense`, and the largest coordinate, with
     the weight `sparse`; 0 leaves it out. A `two_sided` family is judged by its absolute value, and
-    has no sum.
+    has no sum. What is `expected` steadies the scale of single coordinates.
     """
 
     values: np.ndarray
@@ -40,6 +51,7 @@ class BatchSums:
     dense: float = 1.0
     sparse: float = 0.0
     two_sided: bool = False
+    expected: Expected | None = None
 
     @property
     def paired(self) -> bool:

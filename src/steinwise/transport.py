@@ -33,6 +33,8 @@ BASE_TERMS = {
     "shift": (_COSINE, _COSINE),
     "tails": (_HERMITE, _HERMITE),
 }
+# the mean square of <m(u), o(u')> of two right draws, for bases whose terms are skewed
+SKEWED = {"tails": HERMITE_TERMS}
 ORDERS = np.arange(1, STEIN_TERMS + 1)
 # the integral over v of a function on the quantiles, times a cosine of v
 WAVES = np.sqrt(2) * np.cos(np.pi * MIDPOINTS[:, None] * ORDERS) / QUANTILES

@@ -32,7 +32,7 @@ from steinwise.misfit import Tally
 from steinwise.options import choose_coordinates, require_flag
 from steinwise.results import DEPENDENCE_NOTE, NO_MISFIT, CoordinateResult, Findings
 from steinwise.samples import Samples
-from steinwise.statistics import AbstractStatistic, BatchSums
+from steinwise.statistics import AbstractStatistic, BatchSums, Expected
 from steinwise.target import AbstractTarget
 from steinwise.transport import CONTEXTS, Features, Sums
 from steinwise.walks import Walk, Walked
@@ -44,6 +44,7 @@ MOST_KEPT, ENTRIES_KEPT = 100_000, 2**23  # draws, and entries of them, whose tr
 # draws, whose evidence is scarce and cheap, are cut finely.
 FEW_DRAWS, FINE_BATCHES, COARSE_BATCHES = 512, 128, 64
 BASES = ("shape", "shift", "tails")
+KNOWN_DRAWS = 50  # as which the known spread of skewed terms counts, beside what is seen of it
 # what a coordinate's fault by itself, summed and largest, counts beside any one kind of dependence
 WEIGHTS = {"coordinates": (8.0, 16.0), "directions": (8.0, 8.0)}
 OUTLIER_LEVEL = 0.05 * EXACT_SHARE  # of all draws that are called outliers each for itself
@@ -195,10 +196,13 @@ class Transported(AbstractMethod):
                         partners=partners,
                     )
                 )
-        first = verdict.families[next(iter(self.settings(statistic.frames[0])))]
+        frame = statistic.frames[0]
+        first = verdict.families[next(iter(self.settings(frame)))]
+        threshold = float(np.quantile(first.null, 1 - alpha))
+        expected = _expected([(base, "alone") for base in self.bases], plan.batches, 0)
         return Findings(
             coordinates=tuple(results),
-            detectable=detectable(float(np.quantile(first.null, 1 - alpha)), plan, self.bases),
+            detectable=detectable(threshold, plan, self.bases, expected),
             evaluations=statistic.evaluations,
             pit=statistic.found[0].u,
             direction_pit=statistic.direction_pit,
@@ -213,6 +217,20 @@ class Transported(AbstractMethod):
         family, setting = deciding
         settings = self.settings(frame)
         return settings[family][setting][1] if family in settings else family
+
+
+def _expected(settings: list[tuple[str, str]], batches: Batches, held_out: int) -> Expected | None:
+    """The squares of skewed terms of a coordinate alone, known for independent draws.
+
+    The first so many of which are held out.
+    """
+    if not batches.independent:
+        return None
+    tested = np.diff(np.maximum(batches.bounds, held_out)).astype(float)
+    pairs = tested.sum() ** 2 - (tested**2).sum()
+    known = [transport.SKEWED.get(base, 0) * (context == "alone") for base, context in settings]
+    squares = 2 * pairs * np.array(known, float)  # U_gh = U_hg
+    return Expected(squares, np.where(squares > 0, KNOWN_DRAWS / (KNOWN_DRAWS + tested.sum()), 0.0))
 
 
 class _Dropped(NamedTuple):
@@ -368,7 +386,8 @@ class TransportedStatistic(AbstractStatistic):
                 values[s, k] = 0.0
             alone = family.endswith("alone")
             weights = WEIGHTS[frame.group] if alone else (1.0, 1.0)
-            yield BatchSums(values, batches, family, frame.group, *weights)
+            expected = _expected(settings, batches, frame.held[0])
+            yield BatchSums(values, batches, family, frame.group, *weights, expected=expected)
         if frame.group == "directions":
             return
         for context in self.method.contexts_of(frame):

@@ -1,0 +1,89 @@
+"""Few draws: the scale of skewed terms is drawn towards what right draws lead to expect."""
+
+import numpy as np
+import pytest
+
+import steinwise as sw
+from benchmarks.size import interval
+from steinwise import transport
+from steinwise.batches import Batches, _cut, _even
+from steinwise.calibration import bootstrap, calibrate, rademacher
+from steinwise.lines import NormalLines
+from steinwise.methods.transported import Transported, _expected
+from steinwise.samples import Samples
+from steinwise.statistics import BatchSums
+from steinwise.work import Work
+
+
+def sums_of_tails(
+    draws: np.ndarray, covariance: np.ndarray, batches: Batches
+) -> dict[str, BatchSums]:
+    """Of Hermite polynomials along coordinates, and along directions if there are any."""
+    target = sw.Gaussian(np.zeros(len(covariance)), covariance)
+    method = Transported(bases=["tails"], contexts=["alone"])
+    samples = Samples.of(draws, independent=batches.independent)
+    found = method.statistic(samples, target, Work()).batch_sums(batches)
+    return {one.group: one for one in found}
+
+
+def test_one_of_many_right_coordinates_does_not_stand_out_by_its_small_scale() -> None:
+    """Catches a scale that is only the seen one: 0.11 of 50 draws of 100 coordinates then fail."""
+    batches, hits = _cut(1, 50, 1, independent=True), 0
+    for seed in range(500):
+        z = np.random.default_rng([30, seed]).normal(size=(50, 100))
+        lines = NormalLines(z, np.zeros_like(z), np.ones(100))
+        terms = transport.terms_of(lines, z, np.dtype("float32"))[transport.BASE_TERMS["tails"][0]]
+        products = np.einsum("tcg,tch->cgh", terms, terms, optimize=True)
+        expected = _expected([("tails", "alone")], batches, held_out=0)
+        sums = BatchSums(products[None], batches, expected=expected)
+        hits += calibrate([sums], 199, seed).adjusted_pvalues.min() <= 0.05
+    low, high = interval(0.05, 500)
+    assert low <= hits / 500 <= high
+
+
+def test_what_is_expected_of_the_squares_is_their_mean() -> None:
+    """Catches a factor of 2, batches of several draws, and draws that are held out."""
+    batches, covariance = _even(1, 90, 60, independent=True), 0.1 * np.eye(3) + 0.9
+    rng, g, h = np.random.default_rng(31), *np.triu_indices(60, 1)
+    seen: dict[str, list[float]] = {"coordinates": [], "directions": []}
+    expected = {}
+    for _ in range(400):
+        draws = rng.multivariate_normal(np.zeros(3), covariance, size=90)
+        for group, sums in sums_of_tails(draws, covariance, batches).items():
+            both = sums.values[..., g, h] + sums.values[..., h, g]
+            seen[group].append(float((both**2).sum(axis=-1).mean()))
+            assert sums.expected is not None
+            expected[group] = sums.expected.squares[0]
+    for group, squares in seen.items():
+        error = np.std(squares) / np.sqrt(len(squares))
+        assert abs(np.mean(squares) - expected[group]) < 4 * error < 0.4 * expected[group]
+
+
+def test_the_scale_lies_between_the_seen_and_the_expected() -> None:
+    """Catches a weight that does not fall with the number of draws, and other settings' scales."""
+    signs = rademacher(0, 10, 50)
+    for n, weight in ((50, 1 / 2), (200, 1 / 5)):
+        draws = np.random.default_rng(n).normal(size=(n, 2))
+        batches = _even(1, n, 50, independent=True)
+        sums = sums_of_tails(draws, np.eye(2), batches)["coordinates"]
+        assert sums.expected is not None
+        seen = bootstrap(BatchSums(sums.values, batches), signs).scale ** 2
+        known = sums.expected.squares[0] / batches.pairs**2
+        found = bootstrap(sums, signs).scale ** 2
+        np.testing.assert_allclose(found, (1 - weight) * seen + weight * known, rtol=1e-5)
+
+
+def test_only_independent_draws_lead_to_expect_anything() -> None:
+    """Catches the spread of independent draws where a batch is a piece of a chain."""
+    draws = np.random.default_rng(32).normal(size=(200, 2))
+    chain = sums_of_tails(draws, np.eye(2), _cut(1, 200, 5, independent=False))
+    assert chain["coordinates"].expected is None
+    found = Transported().statistic(
+        Samples.of(draws, independent=True), sw.Gaussian(np.zeros(2), np.eye(2)), Work()
+    )
+    batches = _cut(1, 200, 5, independent=True)
+    weights = {one.family: one.expected for one in found.batch_sums(batches) if not one.two_sided}
+    alone, others = weights["coordinates alone"], weights["coordinates with others"]
+    assert alone is not None
+    assert alone.weight == pytest.approx([0, 0, 0.2])  # shape, shift, tails
+    assert others is None or not others.weight.any()
