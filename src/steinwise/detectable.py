@@ -14,7 +14,8 @@ from steinwise.statistics import Expected
 
 POWER = 0.8
 GRID = ndtri((np.arange(256) + 0.5) / 256)  # stands for draws of N(0, 1)
-FIRST, FACTOR, HALVINGS = 1e-4, 1.5, 6
+LEAST, MOST = 1e-4, 1e4  # misfits that are looked at
+FACTOR, HALVINGS = 1.5, 6
 
 
 def detectable(
@@ -78,10 +79,10 @@ def _both_ways(moments: Float[np.ndarray, "m m"], f: int) -> float:
 
 def _first_positive(function: Callable[[float], float]) -> float:
     """Where a function that starts below 0 first comes to it, to a percent; inf if it does not."""
-    high = FIRST
+    high = LEAST
     while function(high) < 0:
         high *= FACTOR
-        if high > 1 / FIRST:
+        if high > MOST:
             return float("inf")
     low = high / FACTOR
     for _ in range(HALVINGS):

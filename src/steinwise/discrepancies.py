@@ -16,7 +16,7 @@ from steinwise.influence import pair_parts
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.memory import budget_bytes
 from steinwise.methods import FSSD, KCCSD, KSD, RFSD, SlicedKSD
-from steinwise.options import choose_coordinates
+from steinwise.options import choose_coordinates, is_whole
 from steinwise.results import Discrepancy
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, BatchSums, Mean
@@ -95,7 +95,7 @@ def kccsd(
     per_coordinate = statistic.contributions.mean(axis=0)
     error, _ = _standard_error(samples, statistic)
     value = float(per_coordinate.sum())
-    if isinstance(coordinates, (int, np.integer)):
+    if is_whole(coordinates):
         value, error = _of_all(per_coordinate, error, samples.dim)
     return Discrepancy(
         value=value,
@@ -211,7 +211,7 @@ def fssd(
     np.int64(1)
     """
     given = RBF("median") if kernel is None else kernel
-    find = isinstance(locations, (int, np.integer))
+    find = is_whole(locations)
     method = FSSD(given, locations, optimise=find, null="signs")
     samples, density, work = _enter(draws, target, seed, names, independent, memory, None)
     method, samples = next(method.prepare(samples, density, work))

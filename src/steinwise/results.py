@@ -11,7 +11,6 @@ import numpy as np
 from jaxtyping import Float
 
 from steinwise.errors import InputError
-from steinwise.optional import require
 from steinwise.random import seed_words
 from steinwise.samples import Places
 
@@ -207,19 +206,9 @@ class CheckResult:
 
     def to_dataframe(self) -> "pd.DataFrame":
         """One row per coordinate, indexed by its name. Needs pandas."""
-        pandas = require("pandas", "io", "to_dataframe")
-        rows = []
-        for c in self.coordinates:
-            row = asdict(c) | {"partners": ", ".join(c.partners)}
-            effect = row.pop("effect") or Effect(np.nan, np.nan)
-            rows.append(row | {"shift": effect[0], "spread": effect[1]})
-        columns = ["name", "value", "pvalue", "adjusted_pvalue", "shift", "spread"]
-        columns += ["verdict", "kind", "partners"]
-        table = pandas.DataFrame(rows, columns=pandas.Index(columns)).set_index("name")
-        if not self.learnt:
-            return table
-        learnt = pandas.DataFrame([asdict(row) for row in self.learnt])
-        return table.join(learnt.set_index("name"))
+        from steinwise.tables import dataframe_of
+
+        return dataframe_of(self)
 
     def to_dataset(self) -> "xr.Dataset":
         """The same as an xarray Dataset, with version, method, seed and p-value as attributes.
@@ -233,7 +222,7 @@ class CheckResult:
             idata.add_groups(stein=found)            # InferenceData
             tree["stein"] = xarray.DataTree(found)   # DataTree
         """
-        from steinwise.datasets import dataset_of
+        from steinwise.tables import dataset_of
 
         return dataset_of(self)
 
