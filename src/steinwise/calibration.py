@@ -121,10 +121,7 @@ def _spread(
     when their sum is far out on its short side, which would then stand out too often.
     """
     squares = np.einsum("skm,skm->sk", values, values)
-    if expected is not None:
-        known, weight = (one[:, None].astype(squares.dtype) for one in expected)
-        squares = (1 - weight) * squares + weight * known
-    return np.sqrt(squares)
+    return np.sqrt(squares if expected is None else expected.beside(squares))
 
 
 @one_blas_thread

@@ -26,17 +26,15 @@ def detectable(
     Of a coordinate whose conditional is normal, by itself, when its statistic in the best of the
     bases must come above a threshold, in standard deviations of its bootstraps.
     """
-    sides = [transport.BASE_TERMS[base] for base in bases]
-    steadied = [(0.0, 0.0)] * len(bases) if expected is None else list(zip(*expected, strict=True))
 
     def surplus(z: Float[np.ndarray, " m"]) -> float:
         lines = NormalLines(z[:, None], np.zeros((len(z), 1)), np.ones(1))
         terms = transport.terms_of(lines, z[:, None], np.dtype(float))[:, 0]
-        low = (
-            _low(terms[left], terms[right], plan, known)
-            for (left, right), known in zip(sides, steadied, strict=True)
-        )
-        return max(low) - threshold
+        sides = (transport.BASE_TERMS[base] for base in bases)
+        found = [_low(terms[left], terms[right], plan) for left, right in sides]
+        low, squares = np.array(found).T
+        squares = squares if expected is None else expected.beside(squares)
+        return float((low / np.sqrt(squares)).max()) - threshold
 
     shift = _first_positive(lambda shift: surplus(GRID + shift))
     excess = _first_positive(lambda excess: surplus(GRID * (1 + excess)))
@@ -44,15 +42,11 @@ def detectable(
 
 
 def _low(
-    left: Float[np.ndarray, "f m"],
-    right: Float[np.ndarray, "f m"],
-    plan: BatchPlan,
-    known: tuple[float, float],
-) -> float:
-    """The standardised statistic that all but 1 - POWER of the samples exceed.
+    left: Float[np.ndarray, "f m"], right: Float[np.ndarray, "f m"], plan: BatchPlan
+) -> tuple[float, float]:
+    """The statistic that all but 1 - POWER of the samples exceed, and its bootstraps' mean square.
 
-    By its mean and variance over G batches of b draws each, and the mean square of its bootstraps:
-    all grow with the misfit.
+    By its mean and variance over G batches of b draws each: all grow with the misfit.
     """
     count = plan.batches.count
     b = plan.effective_draws / count
@@ -66,9 +60,8 @@ def _low(
     influence = centred[:f].T @ means[f:] + centred[f:].T @ means[:f]
     variance = count * (count - 1) ** 2 * b**3 * (influence**2).mean()
     variance += pairs * _both_ways(covariance, f)
-    squares, weight = known
-    scale = np.sqrt((1 - weight) * pairs * _both_ways(second, f) + weight * squares)
-    return float((mean + ndtri(1 - POWER) * np.sqrt(variance)) / scale)
+    low = mean + ndtri(1 - POWER) * np.sqrt(variance)
+    return float(low), pairs * _both_ways(second, f)
 
 
 def _both_ways(moments: Float[np.ndarray, "m m"], f: int) -> float:

@@ -32,6 +32,12 @@ class Expected(NamedTuple):
     squares: Float[np.ndarray, " setting"]
     weight: Float[np.ndarray, " setting"]
 
+    def beside(self, seen: Float[np.ndarray, "setting *rest"]) -> np.ndarray:
+        """Squares that are seen, drawn towards these."""
+        shape = (-1, *[1] * (seen.ndim - 1))
+        known, weight = (one.reshape(shape).astype(seen.dtype) for one in self)
+        return (1 - weight) * seen + weight * known
+
 
 @dataclass(frozen=True, eq=False)
 class BatchSums:
