@@ -19,9 +19,10 @@ from jaxtyping import Array
 
 import steinwise as sw
 from benchmarks.cases import LEVEL
-from experiments.engine.figures import REFERENCE_LINE, label_axes, lines, style
-from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell
-from steinwise.plots import REFERENCE, new_figure
+from experiments.engine.figures import REFERENCE_LINE, label_axes, lines, new_grid, style
+from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell, rounded
+from steinwise.methods import KCCSD, AbstractMethod, Transported
+from steinwise.plots import REFERENCE
 from steinwise.samplers import MetropolisWithinGibbs
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ BIASES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 THIN = 10  # of the draws after burn-in, for all that is computed of them
 ATOMS = 4
 INNER_STEPS = 50
-OUTCOMES = ("kccsd", "one_step", "pvalue", "sd", "switches")
+OUTCOMES = ("kccsd", "one_step", "kccsd_pvalue", "check_pvalue", "sd", "switches")
+VERDICTS = {"kccsd": "exact KCC-SD", "check": "default check"}
 CHECKED_TOGETHER = 4  # chains: one alone changes modes too seldom for a verdict
 
 
@@ -105,11 +107,23 @@ class BiasedMetropolis(Panel):
         draws = sampler.sample(
             start, task["draws"], warmup=task["burn_in"], seed=task.seed(), progress=False
         )
+        seeds = [task.seed() + c for c in range(len(draws))]
+        groups = list(zip(_groups(draws), _groups(seeds), strict=True))
         return {
-            "kccsd": [_kccsd(sampler, x, x, INNER_STEPS, task) for x in draws],
-            "one_step": [_kccsd(sampler, x, None, 1, task) for x in draws],
-            "pvalue": [_pvalue(group, task) for group in _groups(draws)],
-            "sd": [_rounded(np.abs(x[:, 0] - x[:, 1]).std()) for x in draws],
+            "kccsd": [
+                _value(x, stand_in(sampler, x, INNER_STEPS), seed)
+                for x, seed in zip(draws, seeds, strict=True)
+            ],
+            "one_step": [
+                _value(x, stand_in(sampler, None, 1), seed)
+                for x, seed in zip(draws, seeds, strict=True)
+            ],
+            "kccsd_pvalue": [
+                _pvalue(x, KCCSD(stand_in(sampler, x.reshape(-1, 2), INNER_STEPS)), seed)
+                for x, (seed, *_) in groups
+            ],
+            "check_pvalue": [_pvalue(x, Transported(), seed) for x, (seed, *_) in groups],
+            "sd": [rounded(np.abs(x[:, 0] - x[:, 1]).std()) for x in draws],
             "switches": [int((np.diff(np.sign(x[:, 0] - x[:, 1])) != 0).sum()) for x in draws],
         }
 
@@ -120,21 +134,21 @@ class BiasedMetropolis(Panel):
             every = {name: [v for o in outcomes for v in o[name]] for name in OUTCOMES}
             for name in ("kccsd", "one_step"):
                 values = np.array(every[name])
-                row[name] = _rounded(values.mean())
-                row[f"{name}_error"] = _rounded(values.std(ddof=1) / np.sqrt(values.size))
-            row["kccsd_rejected"] = sum(_above_zero(group) for group in _groups(every["kccsd"]))
-            verdicts = [p <= LEVEL for p in every["pvalue"] if p is not None]
-            row["verdicts"], row["rejected"] = len(verdicts), sum(verdicts)
-            row["refused"] = every["pvalue"].count(None)
-            row["sd"] = _rounded(np.mean(every["sd"]))
-            row["switches"] = _rounded(np.mean(every["switches"]))
+                row[name] = rounded(values.mean())
+                row[f"{name}_error"] = rounded(values.std(ddof=1) / np.sqrt(values.size))
+            for name in VERDICTS:
+                given = [p for p in every[f"{name}_pvalue"] if p is not None]
+                row[f"{name}_rejected"] = sum(p <= LEVEL for p in given)
+                row[f"{name}_verdicts"] = len(given)
+            row["sd"] = rounded(np.mean(every["sd"]))
+            row["switches"] = rounded(np.mean(every["switches"]))
             rows.append(row)
         return {"level": LEVEL, "rows": rows}
 
     def figure(self, summary: dict[str, Any], seconds: Seconds) -> "Figure":  # noqa: ARG002
-        figure, (left, right) = new_figure(2, width=4.8)
+        figure, ((left, right),) = new_grid(1, 2, 9.6, 4.0)
         rows = summary["rows"]
-        biases = [row["bias"] for row in rows]
+        places = np.arange(len(rows))
         label_axes(left, "exact KCC-SD", "bias of the acceptance", "KCC-SD, mean of the chains")
         color, marker, _ = style("exact KCC-SD")
         for name, label, look in (
@@ -147,26 +161,29 @@ class BiasedMetropolis(Panel):
         ):
             values = [row[name] for row in rows]
             errors = [2 * row[f"{name}_error"] for row in rows]
-            left.errorbar(biases, values, errors, label=label, markersize=5, linewidth=1.4, **look)
+            left.errorbar(places, values, errors, label=label, markersize=5, linewidth=1.4, **look)
         left.axhline(0, **REFERENCE_LINE)
         left.set_yscale("symlog", linthresh=0.1)
-        left.set_ylim(bottom=-0.5)
+        left.set_ylim(-0.5, 2 * max(row["one_step"] for row in rows))
         left.legend(frameon=False, fontsize=9, loc="lower right")
-        label_axes(right, "is it seen in 4 chains?", "bias of the acceptance", "share rejected")
-        places = np.arange(len(rows))
-        for name, label, method in (
-            ("rejected", "default check", "default check"),
-            ("kccsd_rejected", "KCC-SD, t test over chains", "exact KCC-SD"),
-        ):
-            share = [row[name] / max(1, row["verdicts"]) for row in rows]
-            right.plot(places, share, label=label, **lines(method))
-        right.set_xticks(places, [f"{bias:g}" for bias in biases], fontsize=9)
+        label_axes(
+            right,
+            f"is it seen in {CHECKED_TOGETHER} chains?",
+            "bias of the acceptance",
+            "share rejected",
+        )
+        for name, method in VERDICTS.items():
+            share = [row[f"{name}_rejected"] / max(1, row[f"{name}_verdicts"]) for row in rows]
+            right.plot(places, share, label=style(method).label, **lines(method))
+        for ax in (left, right):
+            ax.set_xticks(places, [f"{row['bias']:g}" for row in rows], fontsize=9)
         right.axhline(LEVEL, **REFERENCE_LINE)
         right.set_ylim(-0.05, 1.05)
         right.legend(frameon=False, fontsize=9, loc="center right")
         chains = rows[0]["chains"] * rows[0]["repetitions"]
         figure.supxlabel(
-            f"{chains} chains a bias; bars: 2 standard errors over chains; level {LEVEL:g} dashed",
+            f"{chains} chains a bias, judged by {CHECKED_TOGETHER}; bars: 2 standard errors over "
+            f"chains; level {LEVEL:g} dashed",
             fontsize=8,
             color=REFERENCE,
         )
@@ -174,44 +191,37 @@ class BiasedMetropolis(Panel):
 
     def measured(self, summary: dict[str, Any], seconds: Seconds) -> str:  # noqa: ARG002
         lines = [
-            "| bias | KCC-SD | y from x itself, 1 step | KCC-SD rejects | default check rejects | "
-            "sd of \\|θ₁ - θ₂\\| |",
+            "| bias | KCC-SD ± standard error | y from x itself, 1 step | KCC-SD rejects | "
+            "default check rejects | sd of \\|θ₁ - θ₂\\| |",
             "|---" * 6 + "|",
         ]
         for row in summary["rows"]:
-            refused = f" ({row['refused']} refused)" if row["refused"] else ""
+            verdicts = [
+                f"{row[f'{name}_rejected']} of {row[f'{name}_verdicts']}" for name in VERDICTS
+            ]
             lines.append(
                 f"| {row['bias']:g} | {row['kccsd']:.2f} ± {row['kccsd_error']:.2f} | "
-                f"{row['one_step']:.1f} ± {row['one_step_error']:.1f} | {row['kccsd_rejected']} of "
-                f"{row['verdicts'] + row['refused']} | {row['rejected']} of "
-                f"{row['verdicts']}{refused} | {row['sd']:.2f} |"
+                f"{row['one_step']:.1f} ± {row['one_step_error']:.1f} | {' | '.join(verdicts)} | "
+                f"{row['sd']:.2f} |"
             )
         return "\n".join(lines) + "\n"
 
 
-def _kccsd(
-    sampler: MetropolisWithinGibbs, x: np.ndarray, pool: np.ndarray | None, steps: int, task: Task
-) -> float:
-    return _rounded(
-        sw.kccsd(
-            x[None, ::THIN],
-            TARGET,
-            conditional=stand_in(sampler, pool, steps),
-            seed=task.seed(),
-            progress=False,
-        ).value
-    )
+def _value(x: np.ndarray, conditional: sw.conditionals.Sampler, seed: int) -> float:
+    """KCC-SD of one chain."""
+    found = sw.kccsd(x[None, ::THIN], TARGET, conditional=conditional, seed=seed, progress=False)
+    return rounded(found.value)
 
 
-def _pvalue(chains: np.ndarray, task: Task) -> float | None:
-    """Of the default check, of some chains; None where they are too short for a verdict."""
+def _pvalue(chains: np.ndarray, method: AbstractMethod, seed: int) -> float | None:
+    """Of some chains together; None where they are too short for a verdict."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sw.SteinwiseWarning)  # its notes; the p-value is recorded
         try:
-            found = sw.check(chains[:, ::THIN], TARGET, seed=task.seed(), progress=False)
+            found = sw.check(chains[:, ::THIN], TARGET, method=method, seed=seed, progress=False)
         except sw.TooFewDraws:
             return None
-    return _rounded(found.pvalue)
+    return rounded(found.pvalue)
 
 
 def _groups(chains: Any) -> list[Any]:
@@ -220,18 +230,6 @@ def _groups(chains: Any) -> list[Any]:
         chains[first : first + CHECKED_TOGETHER]
         for first in range(0, len(chains), CHECKED_TOGETHER)
     ]
-
-
-def _above_zero(values: list[float]) -> bool:
-    """Whether the chains' KCC-SDs have a mean above 0, by a t test."""
-    from scipy.stats import t
-
-    error = np.std(values, ddof=1) / np.sqrt(len(values))
-    return bool(np.mean(values) / error >= t.isf(LEVEL, len(values) - 1))
-
-
-def _rounded(value: Any) -> float:
-    return float(f"{value:.5g}")
 
 
 PANEL = BiasedMetropolis(__name__, "biased_metropolis")

@@ -15,10 +15,10 @@ import numpy as np
 from jaxtyping import Array
 
 from experiments.data import movielens
-from experiments.engine.figures import REFERENCE_LINE, label_axes, style
-from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell
+from experiments.engine.figures import REFERENCE_LINE, label_axes, new_grid, style
+from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell, rounded
 from experiments.models.factorisation import Factorisation, State, imbalance
-from steinwise.plots import new_figure
+from steinwise.plots import REFERENCE
 from steinwise.samplers import AbstractSampler
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ class GibbsFactorisation(Panel):
             return {cell(method, start="small", **setting): 2 for method in ("Gibbs", "frozen")}
         common = {"data": "MovieLens 100K"}
         return {
-            cell("Gibbs", start="small", iterations=26_000, **common): 1,
+            **{cell("Gibbs", start=start, iterations=26_000, **common): 1 for start in STARTS},
             **{cell("Gibbs", start=start, iterations=5_000, **common): 2 for start in STARTS},
-            cell("frozen", start="small", iterations=5_000, **common): 1,
+            cell("frozen", start="small", iterations=26_000, **common): 1,
         }
 
     def run(self, task: Task) -> Outcome:
@@ -110,14 +110,17 @@ class GibbsFactorisation(Panel):
         return {"rows": rows}
 
     def figure(self, summary: dict[str, Any], seconds: Seconds) -> "Figure":  # noqa: ARG002
-        figure, _ = new_figure(1, width=9.6, height=6.8)
-        figure.clear()
-        (falls, sees), (height, rmse) = figure.subplots(2, 2)
+        figure, ((falls, sees), (height, rmse)) = new_grid(2, 2, 9.6, 6.8)
         label_axes(falls, "what the paper plots", "iteration", "|block KCC-SD|, mean so far")
-        label_axes(sees, "a Stein identity along the symmetry", "iteration", "$|D|^2 / E|D|^2$")
-        label_axes(height, "log posterior", "iteration", "log posterior, up to a constant")
-        label_axes(rmse, "held-out ratings", "iteration", "RMSE, predictions so far")
-        labelled, settled = set(), []
+        ratio = "$|D|^2 / ((K + 1)\\,\\mathrm{tr}(S_U + S_V))$"
+        label_axes(sees, "a Stein identity along the symmetry", "iteration", ratio)
+        label_axes(
+            height, "log posterior, Gibbs alone", "iteration", "log posterior, up to a constant"
+        )
+        label_axes(
+            rmse, "held-out ratings, Gibbs alone", "iteration", "RMSE: mean so far; state (thin)"
+        )
+        labelled, settled = set(), {height: [], rmse: []}
         for row in summary["rows"]:
             color, marker, label = style(row["method"])
             dashed = row["method"] == "Gibbs" and row["start"] == "prior"
@@ -132,25 +135,27 @@ class GibbsFactorisation(Panel):
                     "markevery": 6,
                     "markersize": 4,
                 }
-                labelled.add(label)
                 x = chain["iteration"]
+                if label not in labelled:
+                    falls.plot(x, chain["kccsd_error"], color=color, linestyle=":", linewidth=1.0)
+                labelled.add(label)
                 falls.plot(x, np.abs(chain["kccsd"]), **look)
                 sees.plot(x, chain["imbalance"], **look | {"label": None})
                 if row["method"] == "Gibbs":
                     height.plot(x, chain["log_posterior"], **look | {"label": None})
-                    settled += chain["log_posterior"][len(x) // 4 :]
+                    settled[height] += chain["log_posterior"][len(x) // 4 :]
+                    settled[rmse] += chain["rmse"][len(x) // 4 :] + chain["rmse_now"][len(x) // 4 :]
                     rmse.plot(x, chain["rmse"], **look | {"label": None})
-        first = summary["rows"][0]["chains"][0]
-        slope = first["kccsd_error"][-1] * np.sqrt(
-            first["iteration"][-1] / np.array(first["iteration"])
-        )
-        falls.plot(first["iteration"], slope, label="its standard error", **REFERENCE_LINE)
+                    rmse.plot(
+                        x, chain["rmse_now"], **look | {"label": None, "linewidth": 0.6}, alpha=0.7
+                    )
+        falls.plot([], [], label="standard errors of the first", color=REFERENCE, linestyle=":")
         sees.axhline(1, **REFERENCE_LINE)
         for ax in (falls, sees):
             ax.set_yscale("log")
-        if settled:  # the first iterations are far below
-            room = 0.2 * (max(settled) - min(settled))
-            height.set_ylim(min(settled) - room, max(settled) + room)
+        for ax, values in settled.items():  # the first iterations are far away
+            room = 0.2 * (max(values) - min(values))
+            ax.set_ylim(min(values) - room, max(values) + room)
         for ax in (falls, sees, height, rmse):
             ax.set_xscale("log")
         figure.legend(loc="outside lower center", ncols=4, fontsize=9, frameon=False)
@@ -159,7 +164,7 @@ class GibbsFactorisation(Panel):
     def measured(self, summary: dict[str, Any], seconds: Seconds) -> str:  # noqa: ARG002
         head = "| chain | block KCC-SD at the end | the same, in standard errors | "
         shown = [30, 500, 1500, 5000, 26_000]
-        head += " | ".join(f"ratio at {iteration}" for iteration in shown)
+        head += " | ".join(f"ratio near {iteration}" for iteration in shown)
         lines = [head + " | held-out RMSE |", "|---" * (4 + len(shown)) + "|"]
         for row in summary["rows"]:
             for chain in row["chains"]:
@@ -174,7 +179,7 @@ class GibbsFactorisation(Panel):
 
 
 def _at(chain: Outcome, iteration: int) -> str:
-    """The ratio of the symmetry's identity around an iteration, if the chain got there."""
+    """The ratio of the symmetry's identity at the next checkpoint, if the chain got there."""
     if chain["iteration"][-1] < iteration:
         return ""
     place = int(np.searchsorted(chain["iteration"], iteration))
@@ -194,21 +199,16 @@ def curves(kept: dict[str, np.ndarray], ratings: np.ndarray) -> Outcome:
     predictions = np.cumsum(kept["predicted"], axis=0)[counts - 1] / counts[:, None]
     since = [slice(first, last) for first, last in zip([0, *counts[:-1]], counts, strict=True)]
 
-    def rounded(values: Any) -> list[float]:
-        return [float(f"{value:.5g}") for value in values]
-
-    return {
-        "iteration": (THIN * counts).tolist(),
-        "kccsd": rounded(totals / counts),
-        "kccsd_error": rounded(np.sqrt(squares) / counts),
-        "kccsd_now": rounded(kept["contribution"][part].mean() for part in since),
-        "imbalance": rounded(kept["imbalance"][part].mean() for part in since),
-        "log_posterior": rounded(kept["log_posterior"][part].mean() for part in since),
-        "rmse": rounded(np.sqrt(((predictions - ratings) ** 2).mean(axis=1))),
-        "rmse_now": rounded(
-            np.sqrt(((kept["predicted"][count - 1] - ratings) ** 2).mean()) for count in counts
-        ),
+    found = {
+        "kccsd": totals / counts,
+        "kccsd_error": np.sqrt(squares) / counts,
+        "imbalance": [kept["imbalance"][part].mean() for part in since],
+        "log_posterior": [kept["log_posterior"][part].mean() for part in since],
+        "rmse": np.sqrt(((predictions - ratings) ** 2).mean(axis=1)),
+        "rmse_now": np.sqrt(((kept["predicted"][counts - 1] - ratings) ** 2).mean(axis=1)),
     }
+    curves = {name: [rounded(value) for value in values] for name, values in found.items()}
+    return {"iteration": (THIN * counts).tolist(), **curves}
 
 
 PANEL = GibbsFactorisation(__name__, "gibbs_factorisation")

@@ -1,10 +1,10 @@
 """What panels 1 to 10 share: the problems, the methods, and figures of power and of time.
 
-RPhiSD and the IMQ kernels need a word. RPhiSD is calibrated by signs, as everything else here,
-since its published null misses the level. With IMQ it is L1-IMQ in place of the L2 secant.
-Bandwidths with IMQ are 1 as in Gorham and Mackey, with which KSD does better than with the median
-(Laplace draws, 60 repetitions: power 1.00 for 0.17 at n = 1000, d = 10, and 0.48 for 0.05 at
-n = 3000, d = 30); FSSD-opt learns its own.
+RPhiSD and the IMQ kernels need a word. RPhiSD is calibrated by signs, since its published null
+misses the level. With IMQ it is L1-IMQ in place of the L2 secant. Bandwidths with IMQ are 1 as in
+Gorham and Mackey, with which KSD does better than with the median (Laplace draws, 60 repetitions:
+power 1.00 for 0.17 at n = 1000, d = 10, and 0.48 for 0.05 at n = 3000, d = 30); FSSD-opt learns its
+own.
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ from experiments.engine.figures import (
     new_axes,
     style,
 )
-from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell
+from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell, rounded
 from steinwise.kernels import IMQ
 from steinwise.methods import FSSD, KCCSD, KSD, RFSD, AbstractMethod, KSDAgg, SlicedKSD, Transported
 
@@ -85,7 +85,7 @@ def repetitions_of(method: str) -> int:
 
 def pvalue(draws: np.ndarray, target: sw.Gaussian, method: AbstractMethod, task: Task) -> float:
     """Of the check with 1000 bootstraps, to four digits."""
-    return float(f"{judge(draws, target, method, task.seed()).pvalue:.4g}")
+    return rounded(judge(draws, target, method, task.seed()).pvalue, digits=4)
 
 
 def rejections(pvalues: list[float]) -> dict[str, Any]:
@@ -102,11 +102,19 @@ def rejections(pvalues: list[float]) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, kw_only=True)
-class TestPanel(Panel):
-    """Draws of one problem, tested by every method, while n or d grows."""
+def counted(rows: list[dict[str, Any]]) -> str:
+    """How many repetitions the rows rest on, in words.
 
-    __test__ = False  # for pytest
+    >>> counted([{"repetitions": 100}, {"repetitions": 300}, {"repetitions": 300}])
+    '100 to 300'
+    """
+    counts = sorted({row["repetitions"] for row in rows})
+    return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodsPanel(Panel):
+    """Draws of one problem, judged by every method, while n or d grows."""
 
     problem: Problem
     kernel: Kernel
@@ -149,7 +157,7 @@ class TestPanel(Panel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PowerPanel(TestPanel):
+class PowerPanel(MethodsPanel):
     """The share of rejections."""
 
     def figure(self, summary: dict[str, Any], seconds: Seconds) -> "Figure":  # noqa: ARG002
@@ -165,6 +173,7 @@ class PowerPanel(TestPanel):
                 np.abs(bounds - rates),
                 label=_label(method, rows, usual),
                 elinewidth=1.0,
+                zorder=3 - place / len(by_method),  # the paper's method, the first, on top
                 **lines(method),
             )
         ax.axhline(LEVEL, **REFERENCE_LINE)
@@ -180,12 +189,11 @@ class PowerPanel(TestPanel):
             method: {row[self.varied]: f"{row['rate']:.2f}" for row in rows}
             for method, rows in by_method.items()
         }
-        counts = sorted({row["repetitions"] for row in summary["rows"]})
-        return f"Power, {_range(counts)} repetitions:\n\n" + _table(self.varied, cells)
+        return f"Power, {counted(summary['rows'])} repetitions:\n\n" + _table(self.varied, cells)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimePanel(TestPanel):
+class TimePanel(MethodsPanel):
     """CPU seconds of a test, with what it learns."""
 
     timed: bool = True
@@ -206,7 +214,8 @@ class TimePanel(TestPanel):
                 **lines(method),
             )
         ax.set_yscale("log")
-        legend(figure, f"median of {_repetitions(summary)}, bars: range;\none thread, compiled")
+        count = counted(summary["rows"])
+        legend(figure, f"median of {count}, bars: range;\none thread, compiled")
         return figure
 
     def measured(self, summary: dict[str, Any], seconds: Seconds) -> str:
@@ -214,7 +223,7 @@ class TimePanel(TestPanel):
             method: {value: f"{median(found):.2g}" for value, found in times.items()}
             for method, times in self._seconds(seconds).items()
         }
-        head = f"CPU seconds, median of {_repetitions(summary)}:\n\n"
+        head = f"CPU seconds, median of {counted(summary['rows'])}:\n\n"
         return head + _table(self.varied, cells)
 
     def _seconds(self, seconds: Seconds) -> dict[str, dict[int, list[float]]]:
@@ -229,16 +238,8 @@ def _by_method(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 
 
 def _label(method: str, rows: list[dict[str, Any]], usual: int) -> str:
-    counts = sorted({row["repetitions"] for row in rows})
-    return style(method).label + ("" if counts == [usual] else f"\n({_range(counts)} repetitions)")
-
-
-def _repetitions(summary: dict[str, Any]) -> str:
-    return _range(sorted({row["repetitions"] for row in summary["rows"]}))
-
-
-def _range(counts: list[int]) -> str:
-    return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    count = counted(rows)
+    return style(method).label + ("" if count == str(usual) else f"\n({count} repetitions)")
 
 
 def _table(varied: str, cells: Mapping[str, Mapping[int, str]]) -> str:

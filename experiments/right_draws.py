@@ -9,7 +9,14 @@ import numpy as np
 from benchmarks import examples, simulate
 from experiments.engine.figures import REFERENCE_LINE, legend, new_axes, style
 from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell
-from experiments.goodness_of_fit import METHODS, QUICK, REPETITIONS, pvalue, rejections
+from experiments.goodness_of_fit import (
+    METHODS,
+    QUICK,
+    REPETITIONS,
+    counted,
+    pvalue,
+    rejections,
+)
 from steinwise.methods import KCCSD
 
 if TYPE_CHECKING:
@@ -74,7 +81,7 @@ class RightDraws(Panel):
                 label=f"{label},\nKolmogorov-Smirnov p = {uniform:.2f}",
             )
         ax.set_aspect("equal")
-        legend(figure, f"{count} repetitions")
+        legend(figure, f"{counted(summary['rows'])} repetitions")
         return figure
 
     def measured(self, summary: dict[str, Any], seconds: Seconds) -> str:  # noqa: ARG002

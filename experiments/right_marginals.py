@@ -9,8 +9,8 @@ import numpy as np
 import steinwise as sw
 from benchmarks import examples, simulate
 from experiments.engine.figures import REFERENCE_LINE, legend, lines, log_ticks, new_axes, style
-from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell
-from experiments.goodness_of_fit import QUICK, REPETITIONS
+from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell, rounded
+from experiments.goodness_of_fit import QUICK, REPETITIONS, counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,7 +56,7 @@ class RightMarginals(Panel):
             independent=True,
             progress=False,
         )
-        return {"value": float(f"{found.value:.5g}")}
+        return {"value": rounded(found.value)}
 
     def summarise(self, found: Found) -> dict[str, Any]:
         rows = []
@@ -83,8 +83,7 @@ class RightMarginals(Panel):
         ax.axhline(summary["true value"], label="KCC-SD in closed form", **REFERENCE_LINE)
         ax.axhline(0, color="black", linewidth=0.8)
         log_ticks(ax, sorted({row["n"] for row in rows}))
-        counts = sorted({row["repetitions"] for row in rows})
-        legend(figure, f"mean of {counts[0]} repetitions;\nbands: 5 % to 95 % of them")
+        legend(figure, f"mean of {counted(rows)} repetitions;\nbands: 5 % to 95 % of them")
         return figure
 
     def measured(self, summary: dict[str, Any], seconds: Seconds) -> str:  # noqa: ARG002

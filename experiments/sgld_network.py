@@ -8,7 +8,7 @@ chain as in the paper, or the other chains. A reference by Hamiltonian Monte Car
 size gives the better predictions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -17,16 +17,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from arviz_stats.base.array import array_stats
+from jaxtyping import Array, Float
 
 from experiments.data import yacht
-from experiments.engine.figures import label_axes, style
-from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell
+from experiments.engine.figures import label_axes, new_grid, style
+from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell, rounded
 from experiments.models.network import Network, standardised, typical_spread
 from steinwise import functional
 from steinwise.chains import evenly
 from steinwise.conditionals import Histogram, TrainingData
 from steinwise.kernels import RBF
-from steinwise.plots import REFERENCE, new_figure
+from steinwise.plots import REFERENCE
 from steinwise.samplers import SGLD
 from steinwise.work import Work
 
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STEPS = {  # half decades around the edge of stability, which goes like 1 / precision
-    10: (1e-8, 1e-6, 1e-5, 3.2e-5, 1e-4, 3.2e-4, 1e-3, 1e-2),
-    100: (1e-6, 1e-5, 1e-4),
+    10: (1e-8, 1e-7, 1e-6, 1e-5, 3.2e-5, 1e-4, 3.2e-4, 1e-3, 1e-2),
+    100: (1e-8, 1e-7, 1e-6, 3.2e-6, 1e-5, 3.2e-5, 1e-4, 1e-3),
 }
 BATCH = 256
 CHAINS = 4
@@ -44,6 +45,7 @@ WEIGHTS = 60  # of 701, at random, the same for all step sizes
 TESTED = 50  # draws of a chain
 TRAIN = 0.2  # of a chain, the first part of it
 BINS = (20, 10)
+PREDICTING = 200  # draws of a chain
 SHOWN_DATA = 77  # inputs at which predictions are compared: every fourth
 VARIANTS = {  # name: (bandwidth in conditional spreads, stand-in from the other chains, bins)
     "sigma = 1": (False, False, BINS[0]),
@@ -57,7 +59,7 @@ CURVES = {  # the variants that are shown
     "conditional spread": {**_KCCSD, "marker": "^", "linestyle": "--"},
     "conditional spread, other chains": {**_KCCSD, "marker": "x", "linestyle": ":"},
 }
-ESS_LOOK = {"color": "#000000", "marker": "D"}
+ESS_LOOK = {"color": style("inverse ESS").color, "marker": style("inverse ESS").marker}
 ERRORS = {
     "mean_error": ("predictive mean, in sds", {"color": style("HMC").color, "marker": "s"}),
     "spread_error": (
@@ -102,8 +104,17 @@ class SgldNetwork(Panel):
         model = network(task["data"], task["precision"])
         start = task.draws_generator().normal(size=(CHAINS, model.dim))
         if task.cell.method == "HMC":
-            draws, acceptance = hamiltonian(model, start, task)
-            return predictions(model, draws) | {"acceptance": _rounded(acceptance)}
+            draws, acceptance = hamiltonian(
+                model.log_density, start, task["burn_in"], task["draws"], task.seed()
+            )
+            some = draws[:, evenly(draws.shape[1], PREDICTING)]
+            rhat = array_stats.rhat(
+                predicted(model, some), chain_axis=0, draw_axis=1, method="rank"
+            )
+            return predictions(model, some) | {
+                "acceptance": rounded(acceptance),
+                "rhat": rounded(np.max(rhat)),
+            }
         draws = SGLD(model.minibatch(BATCH), task["step"]).sample(
             start, task["draws"], warmup=task["burn_in"], seed=task.seed(), progress=False
         )
@@ -114,38 +125,30 @@ class SgldNetwork(Panel):
             array_stats.ess(chain[None, :, chosen], chain_axis=0, draw_axis=1, method="identity")
             for chain in draws
         ]
-        return predictions(model, draws) | {
+        return predictions(model, draws[:, evenly(draws.shape[1], PREDICTING)]) | {
             "diverged": 0,
-            "inverse_ess": [_rounded(1 / np.mean(each)) for each in effective],
+            "inverse_ess": [rounded(1 / np.mean(each)) for each in effective],
             "kccsd": discrepancies(model, draws, chosen, task.seed()),
         }
 
     def summarise(self, found: Found) -> dict[str, Any]:
-        references = {
-            one["precision"]: outcomes[0]
-            for one, outcomes in found.items()
-            if one.method == "HMC" and outcomes
-        }
+        pooled = {one: together(outcomes) for one, outcomes in found.items()}
+        references = {one["precision"]: each for one, each in pooled.items() if one.method == "HMC"}
         rows = []
-        for one, outcomes in found.items():
-            row = {"method": one.method, **dict(one.setting), "repetitions": len(outcomes)}
-            for outcome in outcomes[:1]:
-                kept = ("acceptance", "diverged", "rhat", "log_posterior", "inverse_ess", "kccsd")
-                row |= {name: outcome[name] for name in kept if name in outcome}
-                if "kccsd" in outcome and one["precision"] in references:
-                    row |= errors(outcome, references[one["precision"]])
+        for one, outcome in pooled.items():
+            row = {"method": one.method, **dict(one.setting), "repetitions": len(found[one])}
+            row |= {name: each for name, each in outcome.items() if name not in ("mean", "sd")}
+            if "kccsd" in outcome:
+                row |= errors(outcome, references[one["precision"]])
             rows.append(row)
         return {"rows": rows}
 
     def figure(self, summary: dict[str, Any], seconds: Seconds) -> "Figure":  # noqa: ARG002
         shown = [row for row in summary["rows"] if "kccsd" in row]
         precisions = sorted({row["precision"] for row in shown})
-        figure, _ = new_figure(1, width=4.9 * max(1, len(precisions)), height=9.0)
-        figure.clear()
-        grid = figure.subplots(
-            3, max(1, len(precisions)), squeeze=False, sharex="col", sharey="row"
-        )
-        for column, precision in zip(grid.T, precisions, strict=False):
+        width = 4.9 * len(precisions)
+        figure, grid = new_grid(3, len(precisions), width, 9.0, sharex="col", sharey="row")
+        for column, precision in zip(grid.T, precisions, strict=True):
             rows = [row for row in shown if row["precision"] == precision]
             lost = [
                 row["step"]
@@ -163,7 +166,7 @@ class SgldNetwork(Panel):
             column[1].set_ylim(0.03, 1)
             label_axes(column[2], "", "step size", "error against HMC")
             for name, (label, look) in ERRORS.items():
-                _curve(column[2], rows, [row.get(name, []) for row in rows], label, look)
+                _curve(column[2], rows, [row[name] for row in rows], label, look)
             column[2].set_yscale("log")
             for ax in column:
                 ax.set_xscale("log")
@@ -192,16 +195,16 @@ class SgldNetwork(Panel):
         lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
         for row in summary["rows"]:
             start = f"| {row['precision']} | "
-            if row["method"] == "HMC" and "rhat" in row:
+            if row["method"] == "HMC":
                 lines.append(
                     f"{start}HMC |{' |' * (len(names) + 3)} {np.median(row['log_posterior']):.0f} |"
                 )
-            elif row.get("diverged"):
+            elif "kccsd" not in row:
                 lines.append(f"{start}{row['step']:g} | diverged |{' |' * (len(names) + 3)}")
-            elif "kccsd" in row:
+            else:
                 found = [row["kccsd"][name] for name in names]
-                found += [row["inverse_ess"], row.get("mean_error"), row.get("spread_error")]
-                cells = [f"{np.median(v):.3g}" if v else "" for v in [*found, row["log_posterior"]]]
+                found += [row["inverse_ess"], *(row[name] for name in ERRORS)]
+                cells = [f"{np.median(v):.3g}" for v in [*found, row["log_posterior"]]]
                 lines.append(f"{start}{row['step']:g} | {' | '.join(cells)} |")
         return "Medians of the chains:\n\n" + "\n".join(lines) + "\n"
 
@@ -218,52 +221,56 @@ def _curve(ax: "Axes", rows: list[dict], chains: list[list[float]], label: str, 
             color=look["color"],
             alpha=0.5,
         )
-    middle = [np.median(values) if values else np.nan for values in chains]
+    middle = [np.median(values) for values in chains]
     ax.plot([row["step"] for row in rows], middle, label=label, markersize=6, linewidth=1.4, **look)
 
 
-def hamiltonian(model: Network, start: np.ndarray, task: Task) -> tuple[np.ndarray, float]:
+def hamiltonian(
+    log_density: Callable[[Array], Array], start: np.ndarray, burn_in: int, n: int, seed: int
+) -> tuple[np.ndarray, float]:
     """Draws of BlackJAX's HMC, 100 leapfrog steps a draw, and the share that was accepted."""
     import blackjax
 
     def chain(key: jax.Array, start: jax.Array) -> tuple[jax.Array, jax.Array]:
         key_adapt, key_draw = jax.random.split(key)
         adapt: Any = blackjax.window_adaptation(
-            blackjax.hmc, model.log_density, num_integration_steps=100
+            blackjax.hmc, log_density, num_integration_steps=100
         )
-        (state, settings), _ = adapt.run(key_adapt, start, task["burn_in"])
-        step: Any = blackjax.hmc(model.log_density, **settings).step
+        (state, settings), _ = adapt.run(key_adapt, start, burn_in)
+        step: Any = blackjax.hmc(log_density, **settings).step
 
         def one(state: Any, key: jax.Array) -> tuple[Any, tuple]:
             state, info = step(key, state)
             return state, (state.position, info.acceptance_rate)
 
-        keys = jax.random.split(key_draw, task["draws"])
+        keys = jax.random.split(key_draw, n)
         return jax.lax.scan(one, state, keys)[1]
 
     with jax.enable_x64(True):
-        keys = jax.random.split(jax.random.key(task.seed() % 2**31), len(start))
+        keys = jax.random.split(jax.random.key(seed % 2**31), len(start))
         draws, accepted = jax.jit(
             lambda keys, start: jax.lax.map(lambda a: chain(*a), (keys, start))
         )(keys, jnp.asarray(start))
     return np.asarray(draws), float(np.asarray(accepted).mean())
 
 
-def predictions(model: Network, draws: np.ndarray) -> Outcome:
-    """Mean and standard deviation of f(x) in every chain, and how far the chains agree."""
-    rows = evenly(len(model.inputs), SHOWN_DATA)
-    some = draws[:, evenly(draws.shape[1], 200)]
+def predicted(model: Network, draws: np.ndarray) -> Float[np.ndarray, "chains draws data"]:
+    """f(x) at some of the inputs, of draws (chains, draws, weights)."""
+    inputs = jnp.asarray(model.inputs[evenly(len(model.inputs), SHOWN_DATA)])
     with jax.enable_x64(True):
-        f = jax.vmap(jax.vmap(lambda w: model.predict(w, jnp.asarray(model.inputs[rows]))))
-        heights = jax.vmap(jax.vmap(model.log_density))
-        values, height = (np.asarray(each(jnp.asarray(some))) for each in (f, heights))
+        each = jax.vmap(jax.vmap(lambda w: model.predict(w, inputs)))
+        return np.asarray(each(jnp.asarray(draws)))
+
+
+def predictions(model: Network, draws: np.ndarray) -> Outcome:
+    """Mean and standard deviation of f(x) in every chain, and the chain's height."""
+    values = predicted(model, draws)
+    with jax.enable_x64(True):
+        height = np.asarray(jax.vmap(jax.vmap(model.log_density))(jnp.asarray(draws)))
     return {
-        "mean": [[_rounded(v, 4) for v in chain] for chain in values.mean(axis=1)],
-        "sd": [[_rounded(v, 4) for v in chain] for chain in values.std(axis=1)],
-        "rhat": _rounded(
-            np.median(array_stats.rhat(values, chain_axis=0, draw_axis=1, method="rank"))
-        ),
-        "log_posterior": [_rounded(v) for v in height.mean(axis=1)],
+        "mean": [[rounded(v, 4) for v in chain] for chain in values.mean(axis=1)],
+        "sd": [[rounded(v, 4) for v in chain] for chain in values.std(axis=1)],
+        "log_posterior": [rounded(v) for v in height.mean(axis=1)],
     }
 
 
@@ -281,7 +288,7 @@ def discrepancies(
         found[name] = []
         for c, x in enumerate(tested):
             source = np.delete(draws, c, axis=0) if others else trained[[c]]
-            points, weights = _histogram(source, chosen, bins, target, seed, x)
+            points, weights = histogram(source, chosen, bins, target, seed, x)
             scores = target.score(x)[:, chosen], target.line_scores(x, chosen, points)
             with jax.enable_x64(True):
                 own, b, y, b_y, w = map(
@@ -290,11 +297,11 @@ def discrepancies(
                 each = np.asarray(functional.kccsd_contributions(RBF(unit), own, b, y, b_y, w))
             # in units of the bandwidth: what sigma = 1 gives for weights that are divided by it
             value = float(np.sum(np.mean(each, axis=0) * unit**2)) * model.dim / len(chosen)
-            found[name].append(_rounded(value))
+            found[name].append(rounded(value))
     return found
 
 
-def _histogram(
+def histogram(
     source: np.ndarray, chosen: np.ndarray, bins: int, target: Any, seed: int, x: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Atoms and weights of the marginal histograms of the chosen weights."""
@@ -306,6 +313,27 @@ def _histogram(
     return np.array(atoms.points), atoms.weights
 
 
+def together(outcomes: Sequence[Outcome]) -> Outcome:
+    """The chains of all repetitions; of what is one number for several chains, the largest.
+
+    >>> one, other = {"sd": [1.0, 2.0], "rhat": 1.1}, {"sd": [3.0], "rhat": 1.2}
+    >>> together([one, other])
+    {'sd': [1.0, 2.0, 3.0], 'rhat': 1.2}
+    """
+    if any(outcome.get("diverged") for outcome in outcomes):
+        return {"diverged": 1}
+    found = {}
+    for name, first in outcomes[0].items():
+        values = [outcome[name] for outcome in outcomes]
+        if isinstance(first, dict):
+            found[name] = together(values)
+        elif isinstance(first, list):
+            found[name] = [value for each in values for value in each]
+        else:
+            found[name] = max(values)
+    return found
+
+
 def errors(outcome: Outcome, reference: Outcome) -> Outcome:
     """Of every chain's predictions: RMS error of the mean in reference sds, and of log sd."""
     means, sds = np.array(reference["mean"]), np.array(reference["sd"])
@@ -314,13 +342,9 @@ def errors(outcome: Outcome, reference: Outcome) -> Outcome:
     away = (np.array(outcome["mean"]) - mean) / sd
     ratio = np.log(np.maximum(np.array(outcome["sd"]), 1e-6) / sd)
     return {
-        "mean_error": [_rounded(v) for v in np.sqrt((away**2).mean(axis=1))],
-        "spread_error": [_rounded(v) for v in np.sqrt((ratio**2).mean(axis=1))],
+        "mean_error": [rounded(v) for v in np.sqrt((away**2).mean(axis=1))],
+        "spread_error": [rounded(v) for v in np.sqrt((ratio**2).mean(axis=1))],
     }
-
-
-def _rounded(value: Any, digits: int = 5) -> float:
-    return float(f"{value:.{digits}g}")
 
 
 PANEL = SgldNetwork(__name__, "sgld_network")

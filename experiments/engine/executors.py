@@ -6,7 +6,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, wait
 from multiprocessing.connection import wait as wait_for_end
 from typing import Any, TypeVar
 
@@ -28,31 +28,33 @@ def performed(
 ) -> Iterator[tuple[Key, Result]]:
     """Each call's key with what came of it, when it is done.
 
-    A call is a function and its arguments; they start in their order, so many at a time. One that
-    fails raises here, after those that were done with it.
+    A call is a function and its arguments; they start in their order, so many at a time. After one
+    that fails no other starts; those under way may have run for hours, and come to their end.
     """
     queue, running = deque(calls.items()), {}
+    failure: BaseException | None = None
     try:
-        while queue or running:
-            while queue and len(running) < in_flight:
+        while running or (queue and not failure):
+            while queue and not failure and len(running) < in_flight:
                 key, call = queue.popleft()
                 running[executor.submit(*call)] = key, call[1:]
-            done = wait(running, return_when=FIRST_COMPLETED).done
-            for future in sorted(done, key=lambda one: one.exception() is not None):
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
                 key, arguments = running.pop(future)
-                yield key, _result(future, arguments)
+                if error := future.exception():
+                    failure = failure or _named(error, arguments)
+                else:
+                    yield key, future.result()
     finally:
         for future in running:
             future.cancel()
+    if failure:
+        raise failure
 
 
-def _result(future: Future[Result], arguments: tuple[Any, ...]) -> Result:
-    try:
-        return future.result()
-    except Exception as error:
-        words = ", ".join(map(str, arguments))
-        error.add_note(f"in {words}; what was done before is recorded, and a new run goes on.")
-        raise
+def _named(error: BaseException, arguments: tuple[Any, ...]) -> BaseException:
+    words = ", ".join(map(str, arguments))
+    error.add_note(f"in {words}; what was done is recorded, and a new run goes on.")
+    return error
 
 
 @contextlib.contextmanager

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from steinwise.plots import REFERENCE, new_figure
+from steinwise.plots import REFERENCE
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -31,10 +32,9 @@ STYLES = {  # the colours of Okabe and Ito, safe for the colour-blind, with grey
     "sliced KSD, axes": Style("#000000", "P", "sliced KSD on the axes"),
     "KSDAgg": Style("#777777", "*", "KSDAgg"),
     # samplers, in Tol's muted colours, which are safe too
-    "biased Metropolis": Style("#AA4499", "o", "biased Metropolis within Gibbs"),
     "Gibbs": Style("#882255", "o", "Gibbs sampler"),
     "frozen": Style("#999933", "s", "frozen at the start, only y drawn"),
-    "SGLD": Style("#332288", "o", "SGLD"),
+    "inverse ESS": Style("#332288", "h", "inverse effective sample size"),
     "HMC": Style("#44AA99", "s", "Hamiltonian Monte Carlo"),
 }
 
@@ -64,9 +64,19 @@ def lines(method: str) -> dict[str, Any]:
 
 def new_axes(title: str, x: str, y: str) -> tuple["Figure", "Axes"]:
     """A figure for a printed page; the legend goes to the right of it."""
-    figure, (ax,) = new_figure(1, width=7.2, height=4.0)
+    figure, ((ax,),) = new_grid(1, 1, 7.2, 4.0)
     label_axes(ax, title, x, y)
     return figure, ax
+
+
+def new_grid(
+    rows: int, columns: int, width: float, height: float, **shared: Any
+) -> tuple["Figure", "np.ndarray"]:
+    """A figure and its axes, in rows and columns; sizes are in inches."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False, **shared)
 
 
 def label_axes(ax: "Axes", title: str, x: str, y: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from statistics import median
 
 from experiments.engine import figures
+from experiments.engine.records import replace_file
 from experiments.engine.runner import recorded
 from experiments.engine.tasks import Panel, Seconds
 
@@ -15,10 +16,10 @@ SLOT = "<!-- {name}: written by python -m experiments -->\n{text}<!-- end of {na
 def publish(panel: Panel, folder: Path, quick: bool = False) -> str:
     """Write a panel's results and figure, fill its slot on the folder's page, and say so.
 
-    A panel with a cell that has no record yet is left as it was.
+    A panel with a cell that has no record yet, or no time where that is shown, is left as it was.
     """
     found, seconds = recorded(panel, folder, quick)
-    missing = sum(not outcomes for outcomes in found.values())
+    missing = sum(not shown for shown in (seconds if panel.timed else found).values())
     if missing:
         return f"{panel.name}: {missing} of {len(found)} cells have no record yet"
     summary = panel.summarise(found)
@@ -29,7 +30,7 @@ def publish(panel: Panel, folder: Path, quick: bool = False) -> str:
     page = folder / "README.md"
     if page.exists():
         text = f"\n![{panel.name}]({picture})\n\n{panel.measured(summary, seconds)}\n"
-        page.write_text(filled(page.read_text(), panel.name, text))
+        replace_file(page, filled(page.read_text(), panel.name, text).encode())
     return f"{panel.name}: {folder / picture}"
 
 

@@ -77,15 +77,13 @@ class Store:
 
     def read(self) -> dict[Task, Done]:
         """All finished tasks, sorted."""
-        seconds = {task: line["seconds"] for task, line in self._lines(_unzipped(self.times))}
-        found = {
-            task: Done(line["outcome"], line["seconds"])
-            for task, line in self._lines(whole_lines(self.live))
-        } | {
-            task: Done(line["outcome"], seconds.get(task))
-            for task, line in self._lines(_unzipped(self.outcomes))
-        }
-        return {task: found[task] for task in sorted(found)}
+        live, outcomes, times = (
+            dict(self._lines(text))
+            for text in (whole_lines(self.live), _unzipped(self.outcomes), _unzipped(self.times))
+        )
+        found = live | outcomes
+        seconds = {task: line["seconds"] for task, line in (live | times).items()}
+        return {task: Done(found[task]["outcome"], seconds.get(task)) for task in sorted(found)}
 
     @contextlib.contextmanager
     def adding(self) -> Iterator[Add]:
@@ -109,8 +107,8 @@ class Store:
             for task, done in found.items()
             if done.seconds is not None
         ]
-        _replace(self.outcomes, gzip.compress(b"".join(outcomes), mtime=0))
-        _replace(self.times, gzip.compress(b"".join(times), mtime=0))
+        replace_file(self.outcomes, gzip.compress(b"".join(outcomes), mtime=0))
+        replace_file(self.times, gzip.compress(b"".join(times), mtime=0))
         os.truncate(self.live, 0)  # stays, for whoever holds it open
 
     def _lines(self, text: bytes) -> Iterator[tuple[Task, dict[str, Any]]]:
@@ -147,7 +145,8 @@ def _unzipped(path: Path) -> bytes:
     return gzip.decompress(path.read_bytes()) if path.exists() else b""
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes) -> None:
+    """The old content or the new one, whenever the process is killed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(path.name + ".new")
     fresh.write_bytes(content)

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
+from threadpoolctl import threadpool_limits
+
 from experiments.engine.executors import ONE_THREAD, performed
 from experiments.engine.progress import Progress
 from experiments.engine.records import Done, Store
@@ -27,11 +29,12 @@ def perform(module: str, task: Task) -> Done:
     if "jax" not in sys.modules:  # it reads them when it starts
         os.environ.update(ONE_THREAD)
     panel = load(module)
-    if panel.timed:
-        panel.run(task)  # compiles
-    began = time.process_time()
-    outcome = panel.run(task)
-    return Done(outcome, round(time.process_time() - began, 4))
+    with threadpool_limits(1):  # NumPy has read its own by now where Dask started the process
+        if panel.timed:
+            panel.run(task)  # compiles
+        began = time.process_time()
+        outcome = panel.run(task)
+        return Done(outcome, round(time.process_time() - began, 4))
 
 
 def wanted(
@@ -61,7 +64,12 @@ def run(
     stores = {study: Store(folder, study) for study in sorted({task.study for task in tasks})}
     with contextlib.ExitStack() as stack:
         add = {study: stack.enter_context(store.adding()) for study, store in stores.items()}
-        done = {task: result for store in stores.values() for task, result in store.read().items()}
+        done = {
+            task: result
+            for store in stores.values()
+            for task, result in store.read().items()
+            if not (task in tasks and tasks[task].timed and result.seconds is None)
+        }
         progress = Progress(tasks, done, workers)
         stack.callback(progress.bar.close)
         merged = time.monotonic()

@@ -10,7 +10,7 @@ and its class says five things:
 - ``run(task)``: one repetition. A pure function of the task: all randomness comes from
   `task.draws_generator()`, which all methods of a setting and repetition share, and from
   `task.seed()`, which is the task's own. The outcome is a small dict of JSON values (numbers,
-  text, None, lists of them; no NaN), rounded by the panel where digits are noise. No files, no
+  text, None, lists of them; no NaN), `rounded` where digits are noise. No files, no
   clocks: the runner measures CPU seconds, and keeps them apart;
 - ``summarise(found)``: from the outcomes of every cell, by repetition, to what
   ``results/NAME.json`` holds;
@@ -97,6 +97,15 @@ class Task:
 
     def _entropy(self, *words: object) -> list[int]:
         return [zlib.crc32(repr(words).encode()), self.repetition]
+
+
+def rounded(value: Any, digits: int = 5) -> float:
+    """To so many digits: the others are noise, and make records large.
+
+    >>> rounded(12345.678), rounded(0.00123456, digits=2)
+    (12346.0, 0.0012)
+    """
+    return float(f"{value:.{digits}g}")
 
 
 @dataclass(frozen=True)

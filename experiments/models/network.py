@@ -82,6 +82,8 @@ class NetworkTarget(Target):
     every line this is a tenth of the time or less.
     """
 
+    network: Network
+
     def __init__(self, network: Network) -> None:
         super().__init__(network.log_density)
         object.__setattr__(self, "network", network)
@@ -95,10 +97,9 @@ class NetworkTarget(Target):
         memory: int = 2**30,  # noqa: ARG002
         first_row: int = 0,  # noqa: ARG002
     ) -> np.ndarray:
-        network: Network = self.network  # type: ignore[attr-defined]
         places = tuple(int(j) for j in coordinates)
         with jax.enable_x64(True):
-            return np.asarray(_line_scores(network, places, x, y))
+            return np.asarray(_line_scores(self.network, places, x, y))
 
 
 @partial(jax.jit, static_argnums=(0, 1))

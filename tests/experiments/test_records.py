@@ -2,9 +2,11 @@
 
 import gzip
 import json
+import os
 
 import pytest
 
+from experiments.engine import records
 from experiments.engine.records import Done, Store
 from experiments.engine.tasks import Task, cell
 
@@ -50,14 +52,29 @@ def test_a_torn_last_line_is_dropped(tmp_path, cut):
     assert list(store.read()) == TASKS[:4]
 
 
-def test_a_merge_killed_before_its_end_loses_nothing(tmp_path):
+@pytest.mark.parametrize("finished", [0, 1, 2], ids=["nothing", "outcomes", "times too"])
+def test_a_merge_killed_before_its_end_loses_nothing(tmp_path, monkeypatch, finished):
     store = Store(tmp_path, "s")
     add(store, TASKS[:4])
-    before = store.live.read_bytes()
-    store.merge()
-    store.live.write_bytes(before)  # as if it had been killed before the live file was emptied
+    before, steps = store.read(), iter(range(3))
+
+    def killed(function):
+        def step(*arguments):
+            if next(steps) == finished:
+                raise KeyboardInterrupt
+            function(*arguments)
+
+        return step
+
+    with monkeypatch.context() as patch:
+        patch.setattr(records, "replace_file", killed(records.replace_file))
+        patch.setattr(records.os, "truncate", killed(os.truncate))
+        with pytest.raises(KeyboardInterrupt):
+            store.merge()
+    assert store.read() == before
     add(store, TASKS[4:])
     store.merge()
+    assert store.read() == before | {task: store.read()[task] for task in TASKS[4:]}
     assert list(store.read()) == TASKS
     assert len(gzip.decompress(store.outcomes.read_bytes()).splitlines()) == len(TASKS)
 

@@ -180,6 +180,40 @@ def test_a_task_that_fails_is_named_and_those_before_it_stay(tmp_path, monkeypat
     assert len(Store(tmp_path, "toys").read()) == 4
 
 
+def test_what_is_under_way_when_a_task_fails_is_not_lost():
+    """The second fails while the first runs; the third never starts."""
+    started = []
+
+    def call(name: str, seconds: float) -> str:
+        started.append(name)
+        time.sleep(seconds)
+        if name == "fails":
+            raise ArithmeticError("no")
+        return name
+
+    calls = {i: (call, *of) for i, of in enumerate([("long", 0.4), ("fails", 0), ("never", 0)])}
+    with ThreadPoolExecutor(2) as executor:
+        found = executors.performed(calls, executor, 2)
+        assert next(found) == (0, "long")
+        with pytest.raises(ArithmeticError):
+            next(found)
+    assert started == ["long", "fails"]
+
+
+def test_a_timed_task_without_its_time_is_run_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(toy, "PANEL", toy.Toy("tests.experiments.toy", "toys", timed=True))
+    run(tmp_path)
+    before = Store(tmp_path, "toys").read()
+    Store(tmp_path, "toys").times.unlink()
+    assert publish(toy.PANEL, tmp_path) == "toy: 4 of 4 cells have no record yet"
+    run(tmp_path)
+    after = Store(tmp_path, "toys").read()
+    assert {task: done.outcome for task, done in after.items()} == {
+        task: done.outcome for task, done in before.items()
+    }
+    assert all(done.seconds is not None for done in after.values())
+
+
 def test_timed_tasks_run_twice_and_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(toy, "PANEL", toy.Toy("tests.experiments.toy", "toys", timed=True))
     monkeypatch.setenv(toy.LOG, str(tmp_path / "log"))
