@@ -5,15 +5,9 @@ import pytest
 
 from benchmarks.size import interval
 from steinwise.batches import Batches, _cut
-from steinwise.calibration import (
-    bootstrap,
-    calibrate,
-    normal_tail,
-    rademacher,
-    share_at_or_above,
-    standard_error,
-    step_down,
-)
+from steinwise.calibration import calibrate, normal_tail, share_at_or_above, step_down
+from steinwise.jackknife import standard_error
+from steinwise.signs import bootstrap, rademacher
 from steinwise.statistics import BatchSums
 
 

@@ -7,10 +7,11 @@ import steinwise as sw
 from benchmarks.size import interval
 from steinwise import transport
 from steinwise.batches import Batches, _cut, _even
-from steinwise.calibration import bootstrap, calibrate, rademacher
+from steinwise.calibration import calibrate
 from steinwise.lines import NormalLines
 from steinwise.methods.transported import Transported, _expected
 from steinwise.samples import Samples
+from steinwise.signs import bootstrap, rademacher
 from steinwise.statistics import BatchSums
 from steinwise.work import Work
 

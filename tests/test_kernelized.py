@@ -10,12 +10,11 @@ import pytest
 import steinwise as sw
 from benchmarks.simulate import autoregressive
 from benchmarks.size import interval
-from steinwise import calibration
 from steinwise.batches import _cut
-from steinwise.calibration import bootstrap, multinomial, rademacher
 from steinwise.methods import KSD, KSDAgg
 from steinwise.methods.aggregated import imq_tiles
 from steinwise.samples import Samples
+from steinwise.signs import bootstrap, multinomial, rademacher
 from steinwise.statistics import BatchSums, Mean
 from steinwise.work import Work
 
@@ -170,7 +169,7 @@ def test_few_statistics_and_many_have_the_same_bootstraps(
     values = np.random.default_rng(6).normal(size=(2, 3, batches.count, batches.count))
     sums, signs = BatchSums(values, batches), rademacher(0, 50, batches.count)
     one = bootstrap(sums, signs)
-    monkeypatch.setattr(calibration, "FEW_ROWS", 0)
+    monkeypatch.setattr("steinwise.signs.FEW_ROWS", 0)
     other = bootstrap(sums, signs)
     np.testing.assert_allclose(one.null, other.null, atol=1e-12)
     np.testing.assert_allclose(one.statistic, other.statistic, atol=1e-12)

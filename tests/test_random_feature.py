@@ -191,7 +191,8 @@ def batches(request: pytest.FixtureRequest) -> Batches:
 @pytest.mark.parametrize("kind", KINDS)
 def test_signs_by_loops(kind: str, batches: Batches) -> None:
     """Catches signs per draw, bootstraps of another functional, p-values without the 1 + ."""
-    from steinwise.calibration import rademacher, step_down
+    from steinwise.calibration import step_down
+    from steinwise.signs import rademacher
 
     x = target_normals(5, int(batches.bounds[-1])) + 0.2
     method = RFSD(kind, features=4)

@@ -11,11 +11,11 @@ from scipy.special import ndtri
 import steinwise as sw
 from steinwise import frames, transport, walks
 from steinwise.batches import _cut
-from steinwise.calibration import bootstrap, rademacher
 from steinwise.lines import MIDPOINTS
 from steinwise.methods import transported as method_module
 from steinwise.methods.transported import BASES, CONTEXTS, Transported, TransportedStatistic
 from steinwise.samples import Samples
+from steinwise.signs import bootstrap, rademacher
 from steinwise.statistics import BatchSums
 from steinwise.target import AbstractTarget
 from steinwise.work import Work

@@ -15,9 +15,9 @@ import numpy as np
 
 import steinwise
 from steinwise.batches import Batches, BatchPlan, cut_evenly, plan_batches
-from steinwise.calibration import leave_one_out
 from steinwise.chains import evenly
 from steinwise.errors import InputError, SteinwiseWarning, TooFewDraws
+from steinwise.jackknife import leave_one_out
 from steinwise.kernels import IMQ
 from steinwise.memory import budget_bytes
 from steinwise.methods import KSD

@@ -9,10 +9,10 @@ import numpy as np
 from jaxtyping import Float
 
 from steinwise.batches import BatchPlan, plan_batches
-from steinwise.calibration import standard_error
 from steinwise.conditionals import AbstractConditional, Histogram
 from steinwise.errors import InputError, SteinwiseWarning, TooFewDraws
 from steinwise.influence import pair_parts
+from steinwise.jackknife import standard_error
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.memory import budget_bytes
 from steinwise.methods import FSSD, KCCSD, KSD, RFSD, SlicedKSD

@@ -20,11 +20,11 @@ import numpy as np
 
 import steinwise
 from steinwise.batches import BatchPlan, cut_evenly, plan_batches
-from steinwise.calibration import leave_one_out, leave_one_out_mean
 from steinwise.comparisons import FEWEST_BATCHES
 from steinwise.conditionals import Linear
 from steinwise.conditionals.abstract import refuse_target
 from steinwise.errors import InputError, SteinwiseWarning, TargetError, TooFewDraws
+from steinwise.jackknife import leave_one_out, leave_one_out_mean
 from steinwise.kernels import IMQ
 from steinwise.memory import budget_bytes
 from steinwise.methods import KCCSD, KSD

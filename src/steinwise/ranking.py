@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Float
 
 from steinwise.batches import Batches
-from steinwise.calibration import jackknife_error
 from steinwise.errors import InputError
+from steinwise.jackknife import jackknife_error
 from steinwise.optional import require
 from steinwise.random import stream
 from steinwise.results import SCHEMA_VERSION, aligned, plain_seed

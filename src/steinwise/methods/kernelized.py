@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from steinwise.batches import Batches, BatchPlan
-from steinwise.calibration import Calibration, calibrate, multinomial, rademacher
+from steinwise.calibration import Calibration, calibrate
 from steinwise.errors import InputError
 from steinwise.functional import in_precision_of
 from steinwise.influence import pair_parts
@@ -19,6 +19,7 @@ from steinwise.methods.abstract import AbstractMethod
 from steinwise.options import require_flag
 from steinwise.results import Findings
 from steinwise.samples import Samples
+from steinwise.signs import multinomial, rademacher
 from steinwise.statistics import AbstractStatistic, Gram, Mean
 from steinwise.target import AbstractTarget
 from steinwise.work import Work

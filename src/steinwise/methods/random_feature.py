@@ -25,21 +25,17 @@ from scipy.spatial.distance import pdist
 from scipy.special import gammaln
 
 from steinwise.batches import Batches
-from steinwise.calibration import (
-    Calibration,
-    jackknife_error,
-    rademacher,
-    share_at_or_above,
-    step_down,
-)
+from steinwise.calibration import Calibration, share_at_or_above, step_down
 from steinwise.chains import MOST_COLUMNS, evenly
 from steinwise.errors import InputError, TooFewDraws
+from steinwise.jackknife import jackknife_error
 from steinwise.medians import MEDIAN_ROWS, median_distance
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod
 from steinwise.options import as_points, require_positive, require_whole
 from steinwise.random import stream
 from steinwise.samples import Samples
+from steinwise.signs import rademacher
 from steinwise.statistics import AbstractStatistic, BatchSums
 from steinwise.stored import add_rows
 from steinwise.target import AbstractTarget
