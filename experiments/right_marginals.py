@@ -10,7 +10,7 @@ import steinwise as sw
 from benchmarks import examples, simulate
 from experiments.engine.figures import REFERENCE_LINE, legend, lines, log_ticks, new_axes, style
 from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell, rounded
-from experiments.goodness_of_fit import QUICK, REPETITIONS, counted
+from experiments.goodness_of_fit import QUICK, counted, repetitions_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,10 +40,12 @@ class RightMarginals(Panel):
     """p = N(0, I), q = N(0, S) with S_ii = 1 and S_ij = 0.5."""
 
     def cells(self, quick: bool) -> Mapping[Cell, int]:
-        values, d, times = DRAWS, DIM, REPETITIONS
-        if quick:
-            values, d, times = (QUICK["n"],), QUICK["d"], 3
-        return {cell(method, n=n, d=d): times for n in values for method in (EXACT, APPROXIMATE)}
+        values, d = ((QUICK["n"],), QUICK["d"]) if quick else (DRAWS, DIM)
+        return {
+            cell(method, n=n, d=d): 3 if quick else repetitions_of(method)
+            for n in values
+            for method in (EXACT, APPROXIMATE)
+        }
 
     def run(self, task: Task) -> Outcome:
         law = examples.correlated(task["d"])
