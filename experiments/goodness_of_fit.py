@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 Kernel = Literal["RBF", "IMQ"]
 Problem = Callable[[np.random.Generator, int, int], tuple[np.ndarray, sw.Gaussian]]
 
-REPETITIONS, OF_SLOW_METHODS = 300, 100
+REPETITIONS, OF_SLOW_TESTS = 300, 100
+MANY_DRAWS = 2000
 DIMENSIONS = (2, 5, 10, 20, 30, 50, 70, 100)
 DRAWS = (30, 50, 100, 200, 500, 1000, 2000, 5000)
 QUICK = {"d": 2, "n": 100}  # of all panels, so that little is compiled
@@ -78,9 +79,12 @@ def methods_with(kernel: Kernel) -> list[str]:
     return [name for name in METHODS if other not in name]
 
 
-def repetitions_of(method: str) -> int:
-    """Networks that are trained anew each time are slow: they alone would take seven CPU hours."""
-    return OF_SLOW_METHODS if method.startswith("approximate") else REPETITIONS
+def repetitions_of(method: str, n: int) -> int:
+    """Fewer where networks are trained anew each time, and of many Gram matrices of many draws."""
+    slow = method.startswith("approximate") or (
+        n >= MANY_DRAWS and method.startswith(("sliced", "KSDAgg"))
+    )
+    return OF_SLOW_TESTS if slow else REPETITIONS
 
 
 def pvalue(draws: np.ndarray, target: sw.Gaussian, method: AbstractMethod, task: Task) -> float:
@@ -129,11 +133,12 @@ class MethodsPanel(Panel):
         other = "d" if self.varied == "n" else "n"
         if quick:
             values, fixed, most = (QUICK[self.varied],), QUICK[other], 2
-        return {
-            cell(method, **{self.varied: value, other: fixed}): min(most, repetitions_of(method))
+        chosen = [
+            cell(method, **{self.varied: value, other: fixed})
             for value in values
             for method in methods_with(self.kernel)
-        }
+        ]
+        return {one: min(most, repetitions_of(one.method, one["n"])) for one in chosen}
 
     def run(self, task: Task) -> Outcome:
         draws, target = self.problem(task.draws_generator(), task["n"], task["d"])
