@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SIZE, RANK = (943, 1682), 10
 STARTS = {"small": 0.1, "prior": 1.0}  # the scale of N(0, I), for all blocks
+START_WORDS = {"small": "start 0.1 N(0, I)", "prior": "start N(0, I)"}
 THIN = 5
 HELD_OUT = 2000  # ratings
 CHECKPOINTS = 48
@@ -124,7 +125,7 @@ class GibbsFactorisation(Panel):
         for row in summary["rows"]:
             color, marker, label = style(row["method"])
             dashed = row["method"] == "Gibbs" and row["start"] == "prior"
-            label += f", {row['start']} start" if row["method"] == "Gibbs" else ""
+            label += f", {START_WORDS[row['start']]}" if row["method"] == "Gibbs" else ""
             for chain in row["chains"]:
                 look = {
                     "color": color,
@@ -170,10 +171,10 @@ class GibbsFactorisation(Panel):
             for chain in row["chains"]:
                 last = chain["kccsd"][-1], chain["kccsd_error"][-1]
                 along = [_at(chain, iteration) for iteration in shown]
+                words = f"{row['method']}, {START_WORDS[row['start']]}"
                 lines.append(
-                    f"| {row['method']}, {row['start']} start, {chain['iteration'][-1]} iterations "
-                    f"| {last[0]:.0f} | {last[0] / last[1]:.1f} | {' | '.join(along)} | "
-                    f"{chain['rmse'][-1]:.3f} |"
+                    f"| {words}, {chain['iteration'][-1]} iterations | {last[0]:.0f} | "
+                    f"{last[0] / last[1]:.1f} | {' | '.join(along)} | {chain['rmse'][-1]:.3f} |"
                 )
         return "\n".join(lines) + "\n"
 

@@ -106,6 +106,12 @@ def rejections(pvalues: list[float]) -> dict[str, Any]:
     }
 
 
+def rates_and_bars(rows: list[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
+    """Of rows of `rejections`, as `Axes.errorbar` takes them."""
+    rates = np.array([row["rate"] for row in rows])
+    return rates, np.abs(np.array([row["interval"] for row in rows]).T - rates)
+
+
 def counted(rows: list[dict[str, Any]]) -> str:
     """How many repetitions the rows rest on, in words.
 
@@ -170,12 +176,9 @@ class PowerPanel(MethodsPanel):
         by_method = _by_method(summary["rows"])
         usual = Counter(row["repetitions"] for row in summary["rows"]).most_common(1)[0][0]
         for place, (method, rows) in enumerate(by_method.items()):
-            rates = np.array([row["rate"] for row in rows])
-            bounds = np.array([row["interval"] for row in rows]).T
             ax.errorbar(
                 [beside(row[self.varied], place, len(by_method)) for row in rows],
-                rates,
-                np.abs(bounds - rates),
+                *rates_and_bars(rows),
                 label=_label(method, rows, usual),
                 elinewidth=1.0,
                 zorder=3 - place / len(by_method),  # the paper's method, the first, on top

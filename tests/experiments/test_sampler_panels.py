@@ -50,10 +50,10 @@ def test_approximate_kccsd_is_zero_for_right_draws_and_positive_for_wide_ones():
     rng = np.random.default_rng(0)
     model = Network(rng.normal(size=(5, 2)), np.zeros(5), 1e-9, hidden=(4, 3))
     draws = rng.normal(size=(8, 500, model.dim))
-    every = np.arange(model.dim)
-    for values in sgld_network.discrepancies(model, draws, every, 0).values():
+    every = np.arange(model.dim), np.ones(model.dim)
+    for values in sgld_network.discrepancies(model, draws, *every, 0).values():
         assert abs(np.mean(values)) < 4 * np.std(values, ddof=1) / np.sqrt(8)
-    for values in sgld_network.discrepancies(model, 1.5 * draws, every, 0).values():
+    for values in sgld_network.discrepancies(model, 1.5 * draws, *every, 0).values():
         assert np.mean(values) > 4 * np.std(values, ddof=1) / np.sqrt(8)
 
 
@@ -61,8 +61,10 @@ def test_a_bandwidth_of_two_is_sigma_1_for_weights_in_units_of_two(monkeypatch):
     rng = np.random.default_rng(0)
     model = Network(rng.normal(size=(5, 2)), np.zeros(5), 1.0, hidden=(4, 3))
     draws, chosen = rng.normal(size=(2, 500, model.dim)), np.array([0, 7, 20])
+    standing_for = np.array([2.0, 3.0, 5.0])
     monkeypatch.setattr(sgld_network, "typical_spread", lambda model: np.full(model.dim, 2.0))
-    found = sgld_network.discrepancies(model, draws, chosen, 0)["conditional spread"]
+    variants = sgld_network.discrepancies(model, draws, chosen, standing_for, 0)
+    found = variants["conditional spread"]
 
     x = draws[0, 100:][evenly(400, sgld_network.TESTED)]
     points, weights = sgld_network.histogram(draws[:1, :100], chosen, 20, model.target(), 0, x)
@@ -72,8 +74,19 @@ def test_a_bandwidth_of_two_is_sigma_1_for_weights_in_units_of_two(monkeypatch):
         each = np.asarray(
             sw.functional.kccsd_contributions(sw.kernels.RBF(1.0), *map(jnp.asarray, scaled))
         )
-    expected = float(np.mean(each, axis=0).sum()) * model.dim / 3
+    expected = float(np.mean(each, axis=0) @ standing_for)
     assert found[0] == pytest.approx(expected, rel=1e-4)
+
+
+def test_every_array_of_the_network_is_looked_at():
+    """A subset of all weights alike had one of the eleven stiffest, which decided everything."""
+    model = Network(np.zeros((5, 6)), np.zeros(5), 1.0)
+    chosen, standing_for = sgld_network.some_weights(model)
+    arrays, counts = np.unique(model.layer()[chosen], return_counts=True)
+    assert counts.tolist() == [13, 13, 13, 10, 10, 1]
+    sums = [standing_for[model.layer()[chosen] == one].sum() for one in arrays]
+    np.testing.assert_allclose(sums, [240, 40, 400, 10, 10, 1])
+    assert len(set(chosen)) == 60
 
 
 def test_the_reference_is_right_where_the_posterior_is_known():
