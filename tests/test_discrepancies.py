@@ -30,6 +30,21 @@ def test_rfsd_at_given_locations() -> None:
     assert np.sqrt((found.per_coordinate**2).sum()) == pytest.approx(found.value)
 
 
+@pytest.mark.parametrize(("kind", "d"), [("imq", 160), ("sech", 400)])
+def test_a_value_that_no_float_holds_is_said(kind, d: int) -> None:
+    """Catches a discrepancy of 0 for draws that are far off."""
+    x = np.random.default_rng(0).normal(1.0, 1.0, (60, d))
+    with pytest.warns(sw.SteinwiseWarning, match=r"RPhiSD is exp\(-?\d{3}.*no float holds"):
+        sw.rfsd(x, sw.Gaussian(np.zeros(d), np.eye(d)), kind=kind)
+
+
+def test_small_squares_do_not_make_a_value_zero() -> None:
+    """Catches a square root of squares that are too small for a float, where it is not."""
+    x = np.random.default_rng(0).normal(1.0, 1.0, (60, 20))
+    found = sw.rfsd(x, sw.Gaussian(np.zeros(20), np.eye(20)), kind="imq", gamma=0.25)
+    assert 1e-200 < found.per_coordinate.max() <= found.value < 1e-100
+
+
 @pytest.mark.parametrize(
     ("estimator", "value"), [("u", 0.46460924214592475), ("v", 0.52924780378516)]
 )

@@ -92,7 +92,7 @@ def test_aggregation_keeps_the_level_and_finds_what_one_bandwidth_misses() -> No
     ],
 )
 def test_bandwidths_that_make_no_sense_are_answered(bandwidths: object) -> None:
-    with pytest.raises(sw.InputError, match=r"bandwidths is .*expected at least 2"):
+    with pytest.raises(sw.InputError, match=r"bandwidths is .*expected how many, at least 2"):
         KSDAgg(bandwidths)  # type: ignore[arg-type]
 
 
@@ -207,6 +207,22 @@ def test_the_linear_estimator_pairs_draws_of_the_two_halves() -> None:
 def test_options_that_make_no_sense_are_answered(options: dict, expected: str) -> None:
     with pytest.raises(sw.InputError, match=expected):
         KSD(**options)
+
+
+@pytest.mark.parametrize("recipe", ["draws", "multinomial"])
+def test_a_bootstrap_by_draws_refuses_batches(recipe: Literal["draws", "multinomial"]) -> None:
+    """Catches a sign per batch that is reported as a sign per draw."""
+    with pytest.raises(sw.InputError, match="batch_length came with bootstrap="):
+        sw.check(X, TARGET, method=KSD(bootstrap=recipe), batch_length=5)
+
+
+@pytest.mark.parametrize("method", ["ksd", "ksdagg", "sksd"])
+def test_sums_that_overflow_are_no_verdict(method: str) -> None:
+    """Catches a statistic that is no number, which no bootstrap exceeds: rejected at 0.001."""
+    x = X.copy()
+    x[0] = 1e30
+    with pytest.raises(sw.InputError, match=r"overflow in float32.*dtype='float64'"):
+        sw.check(x, TARGET, method=method, dtype="float32")
 
 
 def test_float32_tiles_are_close() -> None:

@@ -1,5 +1,6 @@
 """Kernels: derivatives, Stein kernels, bandwidths, conditions, and a user's own."""
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
@@ -359,6 +360,31 @@ def test_a_vector_for_another_dimension(measure):
     for d in (1, 3):
         with pytest.raises(sw.InputError, match=f"vector of {d} parameters for 2 coordinates"):
             measure(draws, target, RBF(np.ones(d)))
+
+
+def test_the_plain_exponent_is_a_number_as_any_other():
+    """The special case of 1/2 must not be seen from outside: replaced, passed on, computed with."""
+    kernel = IMQ(2.0)
+    assert kernel.exponent == 0.5
+    assert "exponent=0.5" in repr(kernel)
+    wider = dataclasses.replace(kernel, bandwidth=np.array(3.0))
+    assert IMQ(3.0, exponent=kernel.exponent) == wider
+    x = np.random.default_rng(0).normal(size=(5, 2))
+    with jax.enable_x64(True):
+        by_power = IMQ(2.0, exponent=jnp.asarray(0.5))
+        np.testing.assert_allclose(kernel(x, x), by_power(x, x), rtol=1e-14)
+
+
+@pytest.mark.parametrize("kernel", [IMQ(), RBF(), Matern52()], ids=repr)
+@pytest.mark.parametrize("far", [1e9, 1e12])
+def test_a_far_point_does_not_spoil_the_others(kernel, far):
+    """A mean that follows it, and takes the digits of all distances with it."""
+    x = np.random.default_rng(0).normal(0.7, 1.0, size=(20, 2))
+    x[4] = far
+    with jax.enable_x64(True):
+        found = kernel.stein_gram(x, x, -x, -x)
+        expected = kernels.over_pairs(kernel.stein)(x, x, -x, -x)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_one_exponent_for_a_kernel_of_several_coordinates():

@@ -87,4 +87,9 @@ def cluster(address: str) -> Iterator[tuple[Executor, int]]:
     with Client(address) as client:
         threads = client.nthreads()
         assert isinstance(threads, dict)  # not a coroutine: the client is not asynchronous
+        if max(threads.values(), default=1) > 1:
+            raise RuntimeError(
+                f"the workers of {address} have up to {max(threads.values())} threads: start them "
+                "with --nthreads 1, since CPU seconds are counted by process."
+            )
         yield client.get_executor(), sum(threads.values())

@@ -8,7 +8,7 @@ import numpy as np
 
 import steinwise
 from steinwise.batches import MIN_BATCHES, BatchPlan, plan_batches
-from steinwise.calibration import averaged
+from steinwise.calibration import Calibration, averaged
 from steinwise.errors import InputError, SteinwiseWarning
 from steinwise.memory import budget_bytes
 from steinwise.methods import BY_NAME, AbstractMethod
@@ -131,6 +131,7 @@ def check(
         plan = plan.up_to(statistic.reached(plan.batches))
         runs.append((fitted, tested, statistic, plan, verdict))
     verdict = averaged([run[-1] for run in runs])
+    _require_finite(verdict, chosen, dtype)
     chosen, tested, statistic, plan, _ = runs[0]
     findings = chosen.findings(tested, statistic, plan, verdict, alpha)
     notes = thinned + plan.notes + findings.notes
@@ -176,6 +177,19 @@ def _in_memory(samples: Samples, method: AbstractMethod, budget: int) -> Samples
             "(draws[:, ::10]), or raise memory=."
         )
     return samples.loaded()
+
+
+def _require_finite(verdict: Calibration, method: AbstractMethod, dtype: str) -> None:
+    """A statistic that is no number has no p-value: nothing is at or above it."""
+    if np.isfinite(verdict.observed) and np.isfinite(verdict.null).all():
+        return
+    wider = "pass dtype='float64', " if dtype == "float32" else ""
+    raise InputError(
+        f"the method {method.name!r} gives the statistic {verdict.observed}, or a null that is not "
+        f"finite: its sums overflow in {dtype}. Some draws or scores are enormous. Take them out "
+        f"if they are errors; else {wider}rescale the coordinates, draws and density alike, or "
+        "take the default method."
+    )
 
 
 def _affordable(

@@ -252,7 +252,8 @@ def rfsd(
     Returns
     -------
     Discrepancy
-        The squares of `per_coordinate` sum to that of `value`.
+        The squares of `per_coordinate` sum to that of `value`. In many dimensions features span
+        hundreds of orders of magnitude; a value that no float holds comes with a warning.
 
     Examples
     --------
@@ -265,10 +266,20 @@ def rfsd(
     method = RFSD(kind, features, gamma=gamma, locations=locations)
     samples, density, work = _enter(draws, target, seed, names, independent, memory, None)
     statistic = method.statistic(samples, density, work)
-    per_coordinate = np.exp(statistic.log_squares() / 2)
+    log_squares = statistic.log_squares()
+    log_value = np.logaddexp.reduce(log_squares) / 2
+    with np.errstate(over="ignore", under="ignore"):
+        value, per_coordinate = float(np.exp(log_value)), np.exp(log_squares / 2)
+    if np.isfinite(log_value) and not 0 < value < np.inf:
+        warnings.warn(
+            f"RPhiSD is exp({log_value:.6g}), which no float holds: the value is {value:g}. "
+            "sw.functional.rfsd_log_squares gives logarithms, which can be compared.",
+            SteinwiseWarning,
+            stacklevel=2,
+        )
     plan = _plan(samples, statistic)
     return Discrepancy(
-        value=float(np.sqrt((per_coordinate**2).sum())),
+        value=value,
         standard_error=None if plan is None else statistic.standard_error(plan.batches),
         per_coordinate=per_coordinate,
         contributions=None,

@@ -17,7 +17,7 @@ Examples
 import abc
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import equinox as eqx
 import jax
@@ -213,7 +213,7 @@ class AbstractRadial(_Scaled):
         # is one more column of a factor.
         common = np.ndim(self.bandwidth) == 0
         scale = jnp.broadcast_to(self._scale(), x.shape[-1:])
-        centre = jnp.mean(x, axis=0)  # else |x|^2 + |y|^2 - 2 <x, y> loses digits far from 0
+        centre = amid(x)  # else |x|^2 + |y|^2 - 2 <x, y> loses digits far from 0
         x, y = (x - centre) / scale, (y - centre) / scale
         bx, by = score_x / scale, score_y / scale
         squared = squared_distances(x, y)
@@ -224,6 +224,12 @@ class AbstractRadial(_Scaled):
         along = along_difference(x, y, bx, by, jnp.sum(scale**-2))
         k, k1, k2 = self.profile_derivatives(squared)
         return k * (score_x @ score_y.T) + 2 * k1 * along - 4 * k2 * twice_scaled
+
+
+def amid(x: Any) -> Any:
+    """A point among the rows: the median of nine of them, which a far one does not move."""
+    some = x[np.linspace(0, len(x) - 1, 9).round().astype(int)]
+    return (np if isinstance(x, np.ndarray) else jnp).median(some, axis=0)
 
 
 def squared_distances(x: Array, y: Array) -> Array:
@@ -274,9 +280,14 @@ class RBF(AbstractRadial):
         return k, -k / 2, k / 4
 
 
-def _exponent(value: object) -> np.ndarray | None:
-    given_as_number = isinstance(value, (int, float, np.ndarray, np.generic))
-    return None if given_as_number and np.array_equal(value, 0.5) else _positive("exponent")(value)
+@jax.tree_util.register_static
+class _Half(float):
+    """1/2, which compiled code knows: a square root takes an eighth of the time of a power."""
+
+
+def _exponent(value: object) -> np.ndarray | float:
+    known = isinstance(value, (int, float, np.ndarray, np.generic))
+    return _Half(0.5) if known and np.array_equal(value, 0.5) else _positive("exponent")(value)
 
 
 class IMQ(AbstractRadial):
@@ -290,17 +301,16 @@ class IMQ(AbstractRadial):
     bandwidth
         b: a number, a vector (one per coordinate), or "median" for the median heuristic.
     exponent
-        e. As an attribute it is None for 1/2, where a square root, an eighth of the time, takes the
-        place of a power; to differentiate by it give a JAX array.
+        e. A plain 1/2 is a constant of compiled code; to differentiate by it give a JAX array.
     """
 
-    exponent: np.ndarray | None = eqx.field(converter=_exponent, default=0.5)  # type: ignore[assignment]
+    exponent: np.ndarray | float = eqx.field(converter=_exponent, default=0.5)
     conditions: ClassVar[Conditions] = Conditions(True, True, True)
 
     def resolve(self, rows: np.ndarray, seed: object, *, per_coordinate: bool) -> Self:
-        if self.exponent is not None and not per_coordinate and np.ndim(self.exponent):
+        if not per_coordinate and np.ndim(self.exponent):
             raise InputError(
-                f"the exponent of IMQ is a vector of {len(self.exponent)} numbers, which only "
+                f"the exponent of IMQ is a vector of {np.size(self.exponent)} numbers, which only "
                 "univariate kernels can take one each of: give one number."
             )
         return super().resolve(rows, seed, per_coordinate=per_coordinate)
@@ -310,7 +320,7 @@ class IMQ(AbstractRadial):
 
     def profile_derivatives(self, s: Array) -> tuple[Array, Array, Array]:
         inverse = 1 / (1 + s)
-        if self.exponent is None:
+        if isinstance(self.exponent, _Half):
             e, k = 0.5, jnp.sqrt(inverse)
         else:
             e = jnp.asarray(self.exponent)

@@ -94,16 +94,23 @@ class AbstractStatistic(abc.ABC):
 
 @dataclass(frozen=True, eq=False)
 class Mean(AbstractStatistic):
-    """The mean over draws of contributions, one column per coordinate; their sum is tested."""
+    """The mean over draws of contributions, one column per coordinate; their sum is tested.
+
+    Their own autocorrelation decides how long a batch is, unless something else is `monitored`.
+    """
 
     contributions: Float[np.ndarray, "n k"]
+    monitored: Float[np.ndarray, "n q"] | None = None
 
     @property
     def most_batches(self) -> int:
         return 1000
 
     def averaged(self, start: int, x: np.ndarray) -> np.ndarray:
-        some = self.contributions[start : start + len(x)]
+        part = slice(start, start + len(x))
+        if self.monitored is not None:
+            return self.monitored[part]
+        some = self.contributions[part]
         return np.concatenate([some.sum(axis=1, keepdims=True), some], axis=1)
 
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:

@@ -58,6 +58,13 @@ def test_two_processes_give_the_same_bytes(tmp_path, at_once):
     assert contents(tmp_path / "b") == at_once
 
 
+def test_processes_start_afresh():
+    """Catches a fork, after which JAX may hang: it would have the modules of this one."""
+    assert "jax" in sys.modules
+    with executors.processes(1) as executor:
+        assert not executor.submit(eval, "'jax' in __import__('sys').modules").result()
+
+
 def test_more_repetitions_are_added_to_what_is_there(tmp_path, at_once, monkeypatch):
     run(tmp_path / "b", repetitions=2)
     monkeypatch.setenv(toy.LOG, str(tmp_path / "log"))
@@ -129,6 +136,18 @@ def test_a_cluster_gives_the_same_bytes(tmp_path, at_once):
         runner.run([toy.PANEL], tmp_path / "b", executor, workers)
     publish(toy.PANEL, tmp_path / "b")
     assert contents(tmp_path / "b") == at_once
+
+
+def test_workers_with_several_threads_are_refused():
+    """Catches CPU seconds that count what another thread did."""
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
+        ) as local,
+        pytest.raises(RuntimeError, match="--nthreads 1"),
+        executors.cluster(local.scheduler_address),
+    ):
+        pass
 
 
 def test_every_cell_has_its_first_repetition_before_any_has_its_second():

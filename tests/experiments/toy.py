@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
+
 from experiments.engine import executors, figures, runner
 from experiments.engine.page import publish
 from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell
@@ -17,7 +19,7 @@ LOG, PAUSE = "TOY_LOG", "TOY_PAUSE"  # environment variables
 
 @dataclass(frozen=True)
 class Toy(Panel):
-    """Means of normal draws."""
+    """Means of normal draws, by JAX, which must not be forked."""
 
     def cells(self, quick: bool) -> Mapping[Cell, int]:
         return {cell(m, n=n): 2 if quick else 5 for n in (10, 20) for m in ("KSD (RBF)", "KSDAgg")}
@@ -28,7 +30,7 @@ class Toy(Panel):
                 file.write(f"{task}\n")
         time.sleep(float(os.environ.get(PAUSE, 0)))
         draws = task.draws_generator().normal(size=task["n"])
-        return {"mean": float(draws.mean()), "seed": task.seed(), "none": None}
+        return {"mean": float(jnp.mean(draws)), "seed": task.seed(), "none": None}
 
     def summarise(self, found: Found) -> dict[str, Any]:
         return {str(one): [outcome["mean"] for outcome in got] for one, got in found.items()}

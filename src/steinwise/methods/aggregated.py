@@ -8,13 +8,13 @@ u_alpha, told as a p-value; it needs no second set of bootstraps and no bisectio
 from typing import Any, ClassVar
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 from scipy.spatial.distance import pdist
 
 from steinwise.errors import InputError
-from steinwise.kernels import along_difference, squared_distances
+from steinwise.functional import imq_stein_grams
+from steinwise.kernels import amid
 from steinwise.methods.abstract import AbstractMethod
 from steinwise.methods.kernelized import monitored
 from steinwise.options import as_positive, is_whole
@@ -33,8 +33,8 @@ def _bandwidths(value: Any) -> int | tuple[float, ...]:
     given = as_positive(value)
     if given is None or given.ndim == 0:
         raise InputError(
-            f"bandwidths is {value!r}: expected at least 2 of them, or a tuple of positive finite "
-            "numbers."
+            f"bandwidths is {value!r}: expected how many, at least 2, or a tuple of them, positive "
+            "finite numbers."
         )
     return tuple(given.tolist())
 
@@ -48,7 +48,8 @@ class KSDAgg(AbstractMethod):
     ----------
     bandwidths
         The number of bandwidths :math:`\lambda_i = l^{i/9} / d` (with 10 of them), where l is the
-        largest distance of two draws, 2 at least; or the bandwidths themselves.
+        largest distance of two draws (of 5000 of them, where there are more), 2 at least; or the
+        bandwidths themselves.
 
     Examples
     --------
@@ -76,7 +77,7 @@ class KSDAgg(AbstractMethod):
         return Gram(
             imq_tiles,
             chosen.astype(work.dtype),
-            ((x - x.mean(axis=0)).astype(work.dtype), scores.astype(work.dtype)),
+            ((x - amid(x)).astype(work.dtype), scores.astype(work.dtype)),
             monitored(x, scores),
             work.memory,
             names=tuple(f"bandwidth {bandwidth:.3g} ({k})" for k, bandwidth in enumerate(chosen)),
@@ -96,16 +97,5 @@ class KSDAgg(AbstractMethod):
 def imq_tiles(
     bandwidths: Float[Array, " b"], rows: tuple[Array, Array], others: tuple[Array, Array]
 ) -> Float[Array, "b m n"]:
-    """Stein kernels of IMQ kernels with exponent 1/2, which share all products of coordinates."""
-    (x, bx), (y, by) = rows, others
-    squared = squared_distances(x, y)
-    scores = bx @ by.T
-    along = along_difference(x, y, bx, by, x.shape[1])
-
-    def one(bandwidth: Array) -> Array:
-        ratio = squared / bandwidth**2
-        inverse = 1 / (1 + ratio)
-        k = jnp.sqrt(inverse)
-        return k * (scores - inverse * (along + 3 * ratio * inverse) / bandwidth**2)
-
-    return jnp.stack([one(bandwidths[k]) for k in range(len(bandwidths))])
+    (x, score_x), (y, score_y) = rows, others
+    return imq_stein_grams(bandwidths, x, y, score_x, score_y)

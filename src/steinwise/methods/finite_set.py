@@ -147,7 +147,8 @@ class FSSD(AbstractMethod):
         locations = self._fixed(samples)
         kernel = self.kernel.resolve(samples.rows, work.seed, per_coordinate=False)
         score = target.score(samples.rows, memory=work.memory).astype(work.dtype)
-        centre = locations.mean(axis=0)  # float32 loses digits far from 0
+        radial = isinstance(self.kernel, AbstractRadial)  # others may not be moved
+        centre = locations.mean(axis=0) if radial else 0.0  # float32 loses digits far from 0
         x, v = ((rows - centre).astype(work.dtype) for rows in (samples.rows, locations))
         most = int(np.clip(work.memory // (8 * COPIES * v.size), 1, ROWS_PER_CHUNK))
         rows = -(-samples.n // -(-samples.n // most))  # in as many chunks, of equal size

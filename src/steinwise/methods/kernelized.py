@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from steinwise.batches import Batches, BatchPlan
 from steinwise.calibration import Calibration, calibrate
 from steinwise.errors import InputError
-from steinwise.functional import in_precision_of
+from steinwise.functional import in_precision_of, stein_of_pairs
 from steinwise.influence import pair_parts
 from steinwise.kernels import RBF, AbstractKernel, require_kernel
 from steinwise.methods.abstract import AbstractMethod
@@ -40,9 +40,11 @@ class KSD(AbstractMethod):
     kernel
         A kernel on R^d; RBF with the median heuristic by default.
     bootstrap
-        "batches" (the default): a sign per batch of draws, right for chains too. As published,
-        both for at most 5000 independent draws, chains are refused: "draws", a sign per draw, and
-        "multinomial", counts of draws with replacement, less 1.
+        "batches" (the default): a sign per batch of draws, right for chains too. Pairs inside a
+        batch are left out, so that with more than 250 draws the statistic is that of `sw.ksd` up
+        to these pairs, and depends a little on the order. As published, both for at most 5000
+        independent draws, whose pairs are all held in memory; chains are refused: "draws", a sign
+        per draw, and "multinomial", counts of draws with replacement, less 1.
     linear
         The linear-time estimator: the mean over as many pairs as there are draws in half of each
         chain, a draw of the first half with one of the second. Cheap, and far less powerful.
@@ -129,10 +131,11 @@ class KSD(AbstractMethod):
         both = samples.values, scores.reshape(samples.values.shape)
         pairs = [array[:, part].reshape(-1, d) for array in both for part in halves]
         with jax.enable_x64(True):
-            values = np.asarray(_pairwise(kernel, *pairs))
+            values = np.asarray(_stein_of_pairs(kernel, *pairs))
         contributions = np.zeros((chains, draws, 1))
         contributions[:, :half, 0] = values.reshape(chains, half) * draws / half
-        return Mean(contributions.reshape(-1, 1))
+        # of wrong draws the contributions are a step, which would pass for a slow chain
+        return Mean(contributions.reshape(-1, 1), monitored(samples.rows, scores))
 
     def findings(
         self,
@@ -150,6 +153,11 @@ class KSD(AbstractMethod):
     def calibrate(
         self, statistic: AbstractStatistic, batches: Batches, n_bootstrap: int, seed: object
     ) -> Calibration:
+        if self.bootstrap != "batches" and (batches.lengths > 1).any():
+            raise InputError(
+                f"batch_length came with bootstrap={self.bootstrap!r}, where every draw counts by "
+                "itself: drop one of them."
+            )
         signs = multinomial if self.bootstrap == "multinomial" else rademacher
         return calibrate(statistic.batch_sums(batches), n_bootstrap, seed, signs)
 
@@ -169,6 +177,4 @@ def stein_tile(kernel: AbstractKernel, rows: tuple, others: tuple) -> Array:
     return in_precision_of(x, kernel).stein_gram(x, y, score_x, score_y)[None]
 
 
-@jax.jit
-def _pairwise(kernel: AbstractKernel, x: Array, y: Array, score_x: Array, score_y: Array) -> Array:
-    return jax.vmap(kernel.stein)(x, y, score_x, score_y)
+_stein_of_pairs = jax.jit(stein_of_pairs)
