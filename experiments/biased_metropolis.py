@@ -188,7 +188,7 @@ class BiasedMetropolis(Panel):
             ax.set_xticks(places, [f"{row['bias']:g}" for row in rows], fontsize=9)
         right.axhline(LEVEL, **REFERENCE_LINE)
         right.set_ylim(-0.05, 1.05)
-        right.legend(frameon=False, fontsize=9, loc="center right")
+        right.legend(frameon=False, fontsize=9, loc=(0.42, 0.12))
         counts = [row["chains"] * row["repetitions"] for row in rows]
         figure.supxlabel(
             f"{min(counts)} to {max(counts)} chains a bias, judged by {CHECKED_TOGETHER}; bars: 2 "
