@@ -245,7 +245,7 @@ def rfsd_log_squares(
 def imq_log_base(
     x: Float[Array, " d"], z: Float[Array, " d"], scale: float, exponent: float
 ) -> Float[Array, ""]:
-    """log Phi(x, z) of L1-IMQ: (c'^2 + |x - z|^2)^beta'."""
+    """log Phi(x, z) of L1-IMQ, `(c'^2 + |x - z|^2)^beta'`."""
     return exponent * jnp.log(scale**2 + jnp.sum((x - z) ** 2))
 
 
