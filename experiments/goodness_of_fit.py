@@ -74,9 +74,11 @@ def laplace_noise(rng: np.random.Generator, n: int, d: int) -> tuple[np.ndarray,
 
 
 def methods_with(kernel: Kernel) -> list[str]:
-    """Those with this kernel, and those that have no choice."""
+    """Those with this kernel, and those that have no choice, in the same order for both."""
     other = "(IMQ)" if kernel == "RBF" else "(RBF)"
-    return [name for name in METHODS if other not in name]
+    order = [base_name(name) for name in METHODS]
+    found = [name for name in METHODS if other not in name]
+    return sorted(found, key=lambda name: order.index(base_name(name)))
 
 
 def repetitions_of(method: str, n: int) -> int:
