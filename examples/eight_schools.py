@@ -6,7 +6,8 @@ leads into the neck: given the eight effects, tau is right. So look along other 
 draws, and the same model, in the non-centred coordinates, where log tau moves alone. There the
 check says that log_tau is shifted upwards.
 
-Of four seeds three are rejected so; the fourth has too few independent draws for a verdict. Longer
+Of four seeds three are rejected so; the fourth has too few independent draws for a verdict, and the
+next seed is taken then (which seed that is depends on the processor: chains are chaotic). Longer
 runs get stuck longer: with 2500 draws a chain one of four is rejected, and three are refused.
 
 Run with ``python examples/eight_schools.py [FOLDER]``; the pictures go to FOLDER.
@@ -23,6 +24,7 @@ import steinwise as sw
 
 EFFECT = jnp.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
 ERROR = jnp.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
+SEEDS = 5
 
 
 def _hyperprior(position):
@@ -71,10 +73,10 @@ def standardised(position):
     return {"mu": position["mu"], "log_tau": position["log_tau"], "z": z}
 
 
-def results(n_draws: int = 1000) -> dict[str, sw.CheckResult]:
+def results(seed: int, n_draws: int = 1000) -> dict[str, sw.CheckResult]:
     """The three checks: the good run, the bad run as it is, and the bad run seen along z."""
     start = {"mu": jnp.zeros(()), "log_tau": jnp.ones(())}
-    key = jax.random.key(0)
+    key = jax.random.key(seed)
     good = nuts(non_centred, start | {"z": jnp.zeros(8)}, key, n_draws=n_draws).position
     bad = nuts(centred, start | {"theta": jnp.zeros(8)}, key, n_draws=n_draws).position
     runs = {
@@ -88,10 +90,20 @@ def results(n_draws: int = 1000) -> dict[str, sw.CheckResult]:
     }
 
 
+def first_verdicts() -> dict[str, sw.CheckResult]:
+    """Of the first seed whose bad run has enough independent draws; the others say that."""
+    for seed in range(SEEDS):
+        try:
+            return results(seed)
+        except sw.TooFewDraws as refusal:
+            print(f"seed {seed}: {refusal}\n")
+    raise SystemExit(f"none of {SEEDS} runs had enough independent draws for a verdict")
+
+
 def main(folder: str = "out") -> None:
     out = Path(folder)
     out.mkdir(parents=True, exist_ok=True)
-    for name, result in results().items():
+    for name, result in first_verdicts().items():
         print(f"\n--- {name} ---\n\n{result}")
         result.plot().savefig(out / f"eight_schools_{name}.png", dpi=120)
 
