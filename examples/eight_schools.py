@@ -6,10 +6,10 @@ leads into the neck: given the eight effects, tau is right. So look along other 
 draws, and the same model, in the non-centred coordinates, where log tau moves alone. There the
 check says that log_tau is shifted upwards.
 
-Sixteen chains, since they get stuck at the neck for hundreds of draws: of five seeds all are rejected
-so, and one has too few independent draws for a verdict in the sampler's own coordinates, where the
-next seed is taken (which seed that is depends on the processor: chains are chaotic). Of four chains
-a third is refused.
+Sixteen chains, since they get stuck at the neck for hundreds of draws: of five seeds all are
+rejected so, and one has too few independent draws for a verdict in the sampler's own coordinates,
+where the next seed is taken (which seed that is depends on the processor: chains are chaotic). Of
+four chains a third is refused.
 
 Run with ``python examples/eight_schools.py [FOLDER]``; the pictures go to FOLDER.
 """
