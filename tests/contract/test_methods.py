@@ -61,7 +61,7 @@ def test_wrong_draws_are_found(name: str) -> None:
 )
 def test_wrong_chains_are_found(name: str) -> None:
     """Catches a misfit that passes for autocorrelation, and is refused as a chain too slow."""
-    assert check(name, (draws(0, n=1200) + 2.0).reshape(4, 300, 3)).rejected
+    assert check(name, (draws(7, n=800, d=2) + 2.0).reshape(4, 200, 2)).rejected
 
 
 def quantiles(key: np.ndarray, x: np.ndarray, n_atoms: int) -> np.ndarray:
