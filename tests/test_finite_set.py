@@ -363,3 +363,16 @@ def test_a_kernel_without_one_width_keeps_its_own() -> None:
     method = FSSD(RBF("median") + IMQ(1.0), optimise=False)
     draws = np.random.default_rng(18).normal(size=(200, 3)) + 0.5
     assert sw.check(draws, standard(3), method=method).rejected
+
+
+class Linear(AbstractKernel):
+    def evaluate(self, x: jax.Array, y: jax.Array) -> jax.Array:
+        return 1 + jnp.dot(x, y)
+
+
+def test_a_kernel_of_more_than_differences_sees_the_draws_where_they_are() -> None:
+    """Catches draws moved for the sake of digits, with a kernel whose value that changes."""
+    far = LOCATIONS + 3
+    found = sw.check(LAPLACE, standard(5), method=FSSD(Linear(), far, optimise=False))
+    expected = in_64_bit(fssd, features_of(Linear(), LAPLACE, far))
+    assert found.statistic == pytest.approx(expected, rel=1e-9)
