@@ -447,6 +447,21 @@ def test_bad_options_of_the_method():
         sw.methods.KCCSD(len)
     with pytest.raises(sw.InputError, match="'norm' or 'unit-ball'"):
         sw.methods.KCCSD(normal_sampler(0, 1), variant="ball")
+    with pytest.raises(sw.InputError, match="which name the coordinates already"):
+        sw.methods.KCCSD(normal_sampler(0, 1), blocks=[[0], [1]], coordinates=[0])
+    beyond = sw.methods.KCCSD(normal_sampler(0, 1), coordinates=[7])
+    with pytest.raises(sw.InputError, match="no coordinate 7"):
+        sw.check(gaussian_draws(SIGMA_2, 60), sw.Gaussian([0, 0], np.eye(2)), method=beyond)
+
+
+@pytest.mark.filterwarnings("ignore:for 1 of 1 coordinates")  # not of 3
+def test_what_was_learnt_is_told_of_the_tested_coordinates():
+    """Catches rows for all coordinates beside verdicts on some, which make no table."""
+    draws = gaussian_draws(np.eye(3), 300)
+    linear = sw.methods.KCCSD(sw.conditionals.Linear())
+    result = sw.check(draws, sw.Gaussian(np.zeros(3), np.eye(3)), method=linear, coordinates=[1])
+    assert [row.name for row in result.learnt] == ["x[1]"]
+    assert result.to_dataframe().index.tolist() == ["x[1]"]
 
 
 def test_few_draws_have_a_value_and_no_standard_error():

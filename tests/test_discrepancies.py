@@ -1,9 +1,11 @@
 """Values of the rivals without a test, against independent implementations and simulation."""
 
+import dask.array as da
 import numpy as np
 import pytest
 
 import steinwise as sw
+from steinwise import discrepancies
 from steinwise.kernels import RBF
 
 X = np.random.default_rng(0).laplace(0, 1 / np.sqrt(2), (200, 5))
@@ -77,3 +79,41 @@ def test_bad_estimator_and_too_few_draws() -> None:
         sw.sksd(X, TARGET, estimator="w")
     with pytest.warns(sw.SteinwiseWarning, match="no standard error"):
         assert sw.rfsd(X[:10], TARGET).standard_error is None
+
+
+@pytest.mark.filterwarnings("ignore:no standard error")
+@pytest.mark.parametrize("measure", [sw.ksd, sw.sksd])
+def test_a_chain_too_slow_for_an_error_is_still_cut(measure, monkeypatch) -> None:
+    """Catches all pairs of draws at once, whatever memory= says."""
+    walk = np.random.default_rng(2).normal(size=(1, 2000, 2)).cumsum(axis=1) / 50
+    target = sw.Gaussian(np.zeros(2), np.eye(2))
+    found, seen = measure(walk, target, kernel=RBF(1.0)), []
+    one_error = discrepancies._standard_error
+
+    def noted(*arguments):
+        seen.append(one_error(*arguments))
+        return seen[-1]
+
+    monkeypatch.setattr(discrepancies, "_standard_error", noted)
+    assert measure(walk, target, kernel=RBF(1.0), memory="1MiB").value == pytest.approx(found.value)
+    assert found.standard_error is None
+    assert seen[0][1].batches.lengths.max() <= 8
+
+
+def test_stored_draws_are_read_once_and_only_if_there_is_room() -> None:
+    """Catches a computation that is repeated for every look at the draws."""
+    reads = []
+
+    def read(block):
+        reads.append(1)
+        return block
+
+    stored = da.from_array(X, chunks=(200, 5)).map_blocks(read, dtype=float)
+    reads.clear()  # Dask has tried it out
+    sw.Samples.of(stored)
+    at_the_border = len(reads)
+    assert sw.ksd(stored, TARGET).value == sw.ksd(X, TARGET).value
+    assert len(reads) == at_the_border + (at_the_border + 1)
+    large = da.random.default_rng(0).normal(size=(200_000, 5), chunks=(20_000, 5))
+    with pytest.raises(sw.InputError, match="takes 8 MiB in memory"):
+        sw.ksd(large, TARGET, memory="4MiB", independent=True)

@@ -180,6 +180,19 @@ def test_no_parameter_solves_the_equations():
     assert fit.covariance is None
 
 
+def test_a_start_where_the_density_is_symmetric_in_a_parameter():
+    """At 0 the sign of theta does not matter, and no derivative leads away."""
+
+    def squared(theta, x):
+        return -0.5 * jnp.sum((x - theta**2) ** 2)
+
+    x = _draws(8, 100)
+    with pytest.warns(sw.SteinwiseWarning, match="Start elsewhere"):
+        fit = sw.fit_parameters(squared, x, 0.0)
+    assert not fit.converged
+    assert sw.fit_parameters(squared, x, 0.5).theta ** 2 == pytest.approx(x.mean(), abs=0.4)
+
+
 def test_draws_too_few_for_errors():
     slow = np.cumsum(np.random.default_rng(8).normal(size=(2, 60, 1)), axis=1)
     with pytest.warns(sw.SteinwiseWarning, match="too few, or too dependent"):
@@ -209,6 +222,13 @@ GOOD = _draws(9, 60)
             {"method": sw.methods.KCCSD(variant="unit-ball")},
             sw.InputError,
             "norm variant",
+        ),
+        (
+            natural,
+            TRUTH,
+            {"method": sw.methods.KCCSD(sw.conditionals.Linear(), coordinates=[0])},
+            sw.InputError,
+            "all coordinates",
         ),
         (
             natural,

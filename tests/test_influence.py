@@ -162,3 +162,13 @@ def test_witness_pictures_of_other_methods(method):
         axes = result.plot_witness("x[0]", other).axes
         labels = [ax.get_ylabel() for ax in axes]
         assert "added to the statistic" in labels
+
+
+def test_a_coordinate_inside_a_block_has_no_witness_of_its_own() -> None:
+    draws = np.random.default_rng(0).normal(size=(300, 3))
+    own = sw.conditionals.Sampler(lambda _, x, n: np.zeros((*x.shape, n)))
+    method = sw.methods.KCCSD(own, blocks=[[0], [1, 2]])
+    result = sw.check(draws, sw.Gaussian(np.zeros(3), np.eye(3)), method=method, n_bootstrap=99)
+    assert result.plot_witness("x[0]").axes
+    with pytest.raises(sw.InputError, match=r"x\[1\] was not tested by itself"):
+        result.plot_witness("x[1]")

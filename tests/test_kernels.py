@@ -436,7 +436,19 @@ def test_a_gram_matrix_of_vectors_says_how_to_pass_them():
         RBF()(np.zeros((2, 3)), np.zeros((2, 2)))
 
 
-@pytest.mark.parametrize("other", ["a", -1.0, 0, None])
+def test_any_kind_of_positive_number_is_a_factor():
+    doubled = RBF() * np.float32(2)
+    np.testing.assert_allclose(doubled([[0.0]], [[1.0]]), 2 * RBF()([[0.0]], [[1.0]]))
+
+
+def test_the_secant_can_be_differentiated_far_out():
+    """1 / cosh overflows where the kernel is 0 to every digit."""
+    far = jnp.array([[0.0], [100.0]])
+    slope = jax.grad(lambda x: sw.functional.ksd(HyperbolicSecant(), x, -x))(far)
+    assert np.isfinite(slope).all()
+
+
+@pytest.mark.parametrize("other", ["a", -1.0, 0, None, True])
 def test_a_kernel_combines_with_kernels_and_positive_numbers(other):
     """A negative factor would not be a kernel."""
     with pytest.raises(sw.InputError, match="positive number"):

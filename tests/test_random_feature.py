@@ -333,6 +333,7 @@ def test_a_shifted_coordinate_is_found_and_named(kind: str) -> None:
         ({"degrees_of_freedom": 0.0}, "degrees_of_freedom is 0.0"),
         ({"degrees_of_freedom": "a"}, "degrees_of_freedom is 'a': expected a positive number"),
         ({"degrees_of_freedom": np.inf}, "degrees_of_freedom is inf"),
+        ({"kind": "sech", "degrees_of_freedom": 3.0}, "whose law has none"),
         ({"locations": "a"}, "locations is 'a': expected an array"),
         ({"locations": [[0.0, np.inf]]}, "NaN or infinite"),
         ({"null": "target", "target_draws": "a"}, "target_draws is 'a'"),

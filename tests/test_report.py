@@ -62,6 +62,19 @@ def test_the_verdict_the_table_and_what_to_do_next(wrong: sw.CheckResult) -> Non
     assert page.count("tr") == 1 + len(wrong.coordinates)
 
 
+def test_advice_is_on_the_misfit_and_not_on_a_word_of_a_name() -> None:
+    """Catches advice by what the verdict says, which has the names of coordinates in it."""
+    rng = np.random.default_rng(0)
+    draws = rng.multivariate_normal([0, 0], [[1, 0.7], [0.7, 1]], size=300)
+    names = ["tails", "shifted"]
+    result = sw.check(draws, sw.Gaussian([0, 0], np.eye(2)), names=names, n_bootstrap=199)
+    assert {c.kind for c in result.flagged} >= {"dependence"}
+    text = " ".join(Page(result.to_html()).text)
+    assert "their dependence is wrong" in text
+    assert "extremes are not" not in text
+    assert "The mean is off" not in text
+
+
 def test_names_stay_text(wrong: sw.CheckResult) -> None:
     """Catches a coordinate that becomes a tag, or leaves its attribute."""
     text = wrong.to_html()

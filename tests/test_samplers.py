@@ -79,7 +79,7 @@ def test_metropolis_within_gibbs_against_quadrature():
 
 
 def test_the_bias_is_added_to_the_ratio():
-    """Detailed balance on two points, in effect: flat steps are accepted at exactly the bias."""
+    """From the top of a steep peak every step leads down: it is accepted at exactly the bias."""
     sampler = MetropolisWithinGibbs(lambda x: -1e6 * jnp.sum(x**2), scale=1.0, bias=0.3)
     moved = sampler.sample(np.zeros((4000, 1)), 2)[:, 0, 0] != 0
     assert moved.mean() == pytest.approx(0.3, abs=4 * np.sqrt(0.3 * 0.7 / 4000))

@@ -276,6 +276,32 @@ def test_unknown_settings_are_answered(options: dict, expected: str) -> None:
         sw.methods.Transported(**options)
 
 
+def test_what_is_not_looked_at_is_not_promised() -> None:
+    """Catches a detectable shift of a coordinate alone where only dependence is tested."""
+    draws = np.random.default_rng(0).normal(size=(300, 3))
+    result = sw.check(draws, STANDARD, method=Transported(contexts=["dependence"]))
+    assert result.findings.detectable is None
+    assert "would have found" not in str(result)
+
+
+def test_a_second_look_finds_the_same() -> None:
+    """Catches what the first look left behind."""
+    draws = np.random.default_rng(0).normal(size=(300, 3))
+    found = statistic(draws, STANDARD, Transported(directions=False))
+    batches = _cut(1, 300, 15, independent=True)
+    first, second = (list(found.batch_sums(batches)) for _ in range(2))
+    assert len(found.found) == 1
+    assert all(np.array_equal(a.values, b.values) for a, b in zip(first, second, strict=True))
+
+
+def test_one_coordinate_has_no_directions_to_pay_for() -> None:
+    one = Samples.of(np.random.default_rng(0).normal(size=(300, 1)))
+    target = sw.Target(lambda x: -0.5 * jnp.sum(x**2))
+    with_and_without = (Transported(directions=choice) for choice in (True, False))
+    costs = {method.evaluations(one, target) for method in with_and_without}
+    assert len(costs) == 1
+
+
 def test_a_context_that_the_draws_do_not_have_is_not_replaced() -> None:
     """Catches a test of another kind of misfit than the one that was asked for."""
     draws = np.random.default_rng(0).normal(1.0, size=(500, 2))

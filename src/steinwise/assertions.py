@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from steinwise.checks import check
-from steinwise.errors import InputError
+from steinwise.options import require_level
 from steinwise.results import CheckResult, format_pvalue
 
 NAMED = 10  # coordinates in the message
@@ -44,8 +44,7 @@ def assert_fits(draws: Any, target: Any, *, alpha: float = 1e-3, **options: Any)
     AssertionError: the draws do not fit the density: p = ... at level 0.001
       log_tau: draws are too wide (sd ... of the target's conditional), adjusted p = ...
     """
-    if not isinstance(alpha, (int, float, np.floating)) or not 0 < alpha < 1:
-        raise InputError(f"alpha is {alpha!r}: expected a level between 0 and 1, such as 0.001.")
+    require_level(alpha)
     options.setdefault("n_bootstrap", int(np.ceil(BOOTSTRAPS_PER_LEVEL / alpha)))
     result = check(draws, target, alpha=alpha, **options)
     if result.rejected:
@@ -56,8 +55,7 @@ def assert_fits(draws: Any, target: Any, *, alpha: float = 1e-3, **options: Any)
 def _message(result: CheckResult) -> str:
     p = format_pvalue(result.pvalue, result.n_bootstrap)
     lines = [f"the draws do not fit the density: p = {p} at level {result.alpha}"]
-    flagged = [c for c in result.coordinates if c.adjusted_pvalue <= result.alpha]
-    flagged.sort(key=lambda c: (c.adjusted_pvalue, -c.value))
+    flagged = result.flagged
     for c in flagged[:NAMED]:
         lines.append(f"  {c.name}: {c.verdict}, adjusted p = {c.adjusted_pvalue:.2g}")
     if len(flagged) > NAMED:

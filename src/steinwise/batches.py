@@ -14,6 +14,7 @@ from steinwise.samples import Samples
 from steinwise.stored import even_bounds
 
 MIN_BATCHES = 20
+FEWEST_BATCHES = 10  # for a standard error; t quantiles allow for so few
 # Batch length in autocorrelation times of the slowest average. Sums of neighbouring batches keep a
 # correlation of about 1 / (4 LENGTH_IN_TIMES), which the signs do not see: where all averages are
 # equally slow a test of level 0.05 rejects 0.08 at 2.5 and 0.06 at 5.
@@ -157,6 +158,24 @@ def plan_batches(
     windows = int(batches.lengths.min()), int(np.ceil(slowest))
     notes = _disagreement(samples, seen.draws, rhats) + _warm_up(seen, windows)
     return BatchPlan(batches, slowest, samples.n / slowest, float(rhats.max()), tuple(notes))
+
+
+def plan_for_error(
+    samples: Samples,
+    averaged: Callable[[int, np.ndarray], Float[np.ndarray, "m q"]],
+    *,
+    most: int,
+) -> BatchPlan | None:
+    """Batches for a standard error; None where there are too few of them."""
+    try:
+        return plan_batches(samples, averaged, most=most, least=FEWEST_BATCHES)
+    except TooFewDraws:
+        return None
+
+
+def cut_into(samples: Samples, count: int) -> Batches:
+    """About this many batches, alike in all chains, whatever the dependence between them."""
+    return cut_evenly(samples, -(-count // samples.n_chains))
 
 
 def cut_evenly(samples: Samples, per_chain: int) -> Batches:

@@ -113,7 +113,7 @@ def check(
     budget = budget_bytes(memory)
     samples = Samples.of(draws, names=names, independent=independent)
     if not chosen.reads_by_chunk:
-        samples = _in_memory(samples, chosen, budget)
+        samples = samples.loaded(budget, f"the method {chosen.name!r}")
     if coordinates is not None:
         chosen = chosen.restricted(choose_coordinates(coordinates, samples.names, seed))
     density = as_target(target)
@@ -165,18 +165,6 @@ def _method(method: str | AbstractMethod) -> AbstractMethod:
         f"method is {method!r}: expected one of {sorted(BY_NAME)} or a method object such as "
         "sw.methods.KCCSD(conditional=...)."
     )
-
-
-def _in_memory(samples: Samples, method: AbstractMethod, budget: int) -> Samples:
-    """All draws at once, for a method that must see them so."""
-    if not samples.in_memory and samples.nbytes > budget:
-        raise InputError(
-            f"{samples!r} takes {samples.nbytes / 2**20:.0f} MiB in memory, more than memory= "
-            f"allows ({budget / 2**20:.0f} MiB), and the method {method.name!r} needs all draws at "
-            "once. Take the default method, which reads them by chunk, thin the draws "
-            "(draws[:, ::10]), or raise memory=."
-        )
-    return samples.loaded()
 
 
 def _require_finite(verdict: Calibration, method: AbstractMethod, dtype: str) -> None:

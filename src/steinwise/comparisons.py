@@ -9,27 +9,25 @@ sampler at two step sizes with one seed does. Sets of different shapes are taken
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
 import steinwise
-from steinwise.batches import Batches, BatchPlan, cut_evenly, plan_batches
+from steinwise.batches import FEWEST_BATCHES, Batches, BatchPlan, cut_into, plan_for_error
 from steinwise.chains import evenly
-from steinwise.errors import InputError, SteinwiseWarning, TooFewDraws
+from steinwise.errors import InputError, SteinwiseWarning
 from steinwise.jackknife import leave_one_out
 from steinwise.kernels import IMQ
 from steinwise.memory import budget_bytes
 from steinwise.methods import KSD
-from steinwise.options import require_level
+from steinwise.options import Estimator, require_estimator, require_level
 from steinwise.ranking import Comparison, rank
 from steinwise.samples import Samples
 from steinwise.statistics import Gram
 from steinwise.target import AbstractTarget, as_target
 from steinwise.work import Work
 
-Estimator = Literal["u", "v"]
-FEWEST_BATCHES = 10  # for a standard error; t quantiles allow for so few
 POOLED_ROWS = 1000  # of each set, for the bandwidth
 
 
@@ -85,13 +83,12 @@ def compare(
     'worse than the best'
     """
     chosen = _method(method)
-    if estimator not in get_args(Estimator):
-        raise InputError(f"estimator is {estimator!r}: expected 'u' or 'v'.")
+    require_estimator(estimator)
     require_level(alpha)
-    sets = _sets(draws, independent)
+    work = Work(seed, budget_bytes(memory))
+    sets = _sets(draws, independent, work.memory)
     density = as_target(target)
     density.prepare(next(iter(sets.values())).dim)
-    work = Work(seed, budget_bytes(memory))
 
     grams = _grams(chosen, sets, density, work)
     plans = _plans(sets, grams)
@@ -133,7 +130,7 @@ def _method(method: Any) -> KSD:
     )
 
 
-def _sets(draws: Any, independent: bool | None) -> dict[str, Samples]:
+def _sets(draws: Any, independent: bool | None, budget: int) -> dict[str, Samples]:
     if not isinstance(draws, Mapping) or len(draws) < 2:
         raise InputError(
             f"draws is of type {type(draws).__name__}: expected a dict of at least two sets, such "
@@ -142,7 +139,8 @@ def _sets(draws: Any, independent: bool | None) -> dict[str, Samples]:
     sets = {}
     for name, given in draws.items():
         try:
-            sets[str(name)] = Samples.of(given, independent=independent)
+            samples = Samples.of(given, independent=independent)
+            sets[str(name)] = samples.loaded(budget, "sw.compare")
         except InputError as error:
             raise InputError(f"{name}: {error}") from error
     dims = {name: samples.dim for name, samples in sets.items()}
@@ -166,16 +164,10 @@ def _grams(
 
 def _plans(sets: dict[str, Samples], grams: dict[str, Gram]) -> dict[str, BatchPlan | None]:
     """How each set wants to be cut; None where that leaves too few batches for an error."""
-    plans: dict[str, BatchPlan | None] = {}
-    for name, samples in sets.items():
-        gram = grams[name]
-        try:
-            plans[name] = plan_batches(
-                samples, gram.averaged, most=gram.most_batches, least=FEWEST_BATCHES
-            )
-        except TooFewDraws:
-            plans[name] = None
-    return plans
+    return {
+        name: plan_for_error(samples, grams[name].averaged, most=grams[name].most_batches)
+        for name, samples in sets.items()
+    }
 
 
 def _cuts(sets: dict[str, Samples], plans: dict[str, BatchPlan | None]) -> dict[str, Batches]:
@@ -186,9 +178,7 @@ def _cuts(sets: dict[str, Samples], plans: dict[str, BatchPlan | None]) -> dict[
         if plan and (shape not in coarsest or plan.batches.count < coarsest[shape].count):
             coarsest[shape] = plan.batches
     return {
-        name: coarsest[_shape(samples)]
-        if plans[name]
-        else cut_evenly(samples, -(-FEWEST_BATCHES // samples.n_chains))
+        name: coarsest[_shape(samples)] if plans[name] else cut_into(samples, FEWEST_BATCHES)
         for name, samples in sets.items()
     }
 

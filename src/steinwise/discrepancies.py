@@ -8,18 +8,18 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float
 
-from steinwise.batches import BatchPlan, plan_batches
+from steinwise.batches import BatchPlan, cut_into, plan_batches
 from steinwise.conditionals import AbstractConditional, Histogram
-from steinwise.errors import InputError, SteinwiseWarning, TooFewDraws
+from steinwise.errors import SteinwiseWarning, TooFewDraws
 from steinwise.influence import pair_parts
 from steinwise.jackknife import standard_error
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.memory import budget_bytes
 from steinwise.methods import FSSD, KCCSD, KSD, RFSD, SlicedKSD
-from steinwise.options import choose_coordinates, is_whole
+from steinwise.options import Estimator, choose_coordinates, is_whole, require_estimator
 from steinwise.results import Discrepancy
 from steinwise.samples import Samples
-from steinwise.statistics import AbstractStatistic, BatchSums, Mean
+from steinwise.statistics import AbstractStatistic, BatchSums
 from steinwise.target import AbstractTarget, as_target
 from steinwise.work import Work
 
@@ -91,7 +91,7 @@ def kccsd(
     if coordinates is not None:
         method = method.restricted(choose_coordinates(coordinates, samples.names, seed))
     method, samples = next(method.prepare(samples, density, work))
-    statistic = Mean(method.contributions(samples, density, work))
+    statistic = method.statistic(samples, density, work)
     per_coordinate = statistic.contributions.mean(axis=0)
     error, _ = _standard_error(samples, statistic)
     value = float(per_coordinate.sum())
@@ -128,7 +128,7 @@ def ksd(
     target: Any,
     *,
     kernel: AbstractKernel | None = None,
-    estimator: Literal["u", "v"] = "u",
+    estimator: Estimator = "u",
     seed: Any = 0,
     names: Sequence[str] | None = None,
     independent: bool | None = None,
@@ -157,7 +157,7 @@ def ksd(
     >>> abs(found.value) < 0.02
     True
     """
-    _check_estimator(estimator)
+    require_estimator(estimator)
     method = KSD() if kernel is None else KSD(kernel)
     samples, density, work = _enter(draws, target, seed, names, independent, memory, None)
     statistic = method.gram(samples, density.score(samples.rows, memory=work.memory), work)
@@ -277,7 +277,7 @@ def rfsd(
             SteinwiseWarning,
             stacklevel=2,
         )
-    plan = _plan(samples, statistic)
+    plan = _plan(samples, statistic, stacklevel=3)
     return Discrepancy(
         value=value,
         standard_error=None if plan is None else statistic.standard_error(plan.batches),
@@ -294,7 +294,7 @@ def sksd(
     *,
     slices: Literal["axes", "learned", "active"] = "axes",
     kernel: AbstractKernel | None = None,
-    estimator: Literal["u", "v"] = "u",
+    estimator: Estimator = "u",
     seed: Any = 0,
     names: Sequence[str] | None = None,
     independent: bool | None = None,
@@ -320,13 +320,13 @@ def sksd(
     >>> found.per_coordinate.argmax()
     np.int64(1)
     """
-    _check_estimator(estimator)
+    require_estimator(estimator)
     method = SlicedKSD(slices, RBF("median") if kernel is None else kernel)
     samples, density, work = _enter(draws, target, seed, names, independent, memory, None)
     method, samples = next(method.prepare(samples, density, work))
     statistic = method.statistic(samples, density, work)
     error, sums = _standard_error(samples, statistic)
-    diagonals = np.array([gram.diagonal().sum() for gram in statistic.slices])
+    diagonals = statistic.diagonal().sum(axis=0)
     per_coordinate = _pair_mean(sums.values[0].sum(axis=(1, 2)), diagonals, samples.n, estimator)
     return Discrepancy(
         value=float(per_coordinate.sum()),
@@ -336,11 +336,6 @@ def sksd(
         names=samples.names,
         description=f"{method.describe()}, {estimator.upper()}-statistic",
     )
-
-
-def _check_estimator(estimator: str) -> None:
-    if estimator not in ("u", "v"):
-        raise InputError(f"estimator is {estimator!r}: expected 'u' or 'v'.")
 
 
 def _pair_mean(everything: Any, diagonal: Any, n: int, estimator: str) -> Any:
@@ -357,18 +352,20 @@ def _enter(
     memory: str | int,
     progress: bool | None,
 ) -> tuple[Samples, AbstractTarget, Work]:
+    work = Work(seed, budget_bytes(memory), progress=progress)
     samples = Samples.of(draws, names=names, independent=independent)
+    samples = samples.loaded(work.memory, "a discrepancy by itself")
     density = as_target(target)
     density.prepare(samples.dim)
-    return samples, density, Work(seed, budget_bytes(memory), progress=progress)
+    return samples, density, work
 
 
-def _plan(samples: Samples, statistic: AbstractStatistic) -> BatchPlan | None:
+def _plan(samples: Samples, statistic: AbstractStatistic, *, stacklevel: int) -> BatchPlan | None:
     """The batches for a standard error; None, with a warning, where there are too few draws."""
     try:
         return plan_batches(samples, statistic.averaged, most=statistic.most_batches)
     except TooFewDraws as error:
-        warnings.warn(f"no standard error: {error}", SteinwiseWarning, stacklevel=4)
+        warnings.warn(f"no standard error: {error}", SteinwiseWarning, stacklevel=stacklevel)
         return None
 
 
@@ -376,12 +373,8 @@ def _standard_error(
     samples: Samples, statistic: AbstractStatistic
 ) -> tuple[float | None, BatchSums]:
     """The standard error, None where there are too few draws; and the sums."""
-    plan = _plan(samples, statistic)
-    if plan is None:
-        as_one = Samples(samples.values, samples.names, True)
-        batches = plan_batches(as_one, statistic.averaged, most=1, least=1).batches
-    else:
-        batches = plan.batches
+    plan = _plan(samples, statistic, stacklevel=4)
+    batches = cut_into(samples, statistic.most_batches) if plan is None else plan.batches
     sums = list(statistic.batch_sums(batches))
     joined = BatchSums(np.concatenate([s.values for s in sums], axis=1), batches)
     return None if plan is None else standard_error(joined), joined

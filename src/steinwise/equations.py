@@ -25,8 +25,8 @@ from jaxtyping import Array, Float
 
 from steinwise.batches import Batches
 from steinwise.conditionals import AbstractConditional
-from steinwise.functional import in_precision_of
-from steinwise.kernels import AbstractKernel, one_per_coordinate
+from steinwise.functional import kccsd_contributions
+from steinwise.kernels import AbstractKernel, in_precision_of, one_per_coordinate
 from steinwise.memory import chunks
 from steinwise.target.differentiation import Plan, gradient, on_line, precision
 from steinwise.work import Work
@@ -407,8 +407,7 @@ def _stand_in(model, plan, kernel, x, y, w) -> Callable[[Array], Array]:
     kernels = one_per_coordinate(kernel, len(x))
 
     def line(kernel: AbstractKernel, y: Array, b: Array, w: Array) -> Array:
-        gram = kernel.stein_gram(y[:, None], y[:, None], b[:, None], b[:, None])
-        return w @ gram @ w
+        return kernel.stein_norm(y[:, None], b[:, None], w)
 
     def total(theta: Array) -> Array:
         return jnp.sum(jax.vmap(line)(kernels, y, _line_scores(model, plan, theta, x, y), w))
@@ -429,10 +428,6 @@ def _stand_in_curvature(model, plan, theta, kernel, x, y, w) -> Array:
 
 @_per_row(3)
 def _contribution(model, plan, theta, kernel, x, y, w) -> Array:
-    k = _kernel_parts(one_per_coordinate(kernel, len(x)), x, y)
-    score, along = (
-        model.score(plan.score, theta, x)[:, None],
-        _line_scores(model, plan, theta, x, y),
-    )
-    stein = score * along * k.value + score * k.dy + along * k.dx + k.dxdy
-    return jnp.sum(w * stein)[None]
+    score, along = model.score(plan.score, theta, x), _line_scores(model, plan, theta, x, y)
+    every = kccsd_contributions(kernel, x[None], score[None], y[None], along[None], w[None])
+    return jnp.sum(every)[None]

@@ -8,8 +8,14 @@ import jax
 import numpy as np
 
 import steinwise
-from steinwise.batches import Batches, BatchPlan, cut_evenly, plan_batches
-from steinwise.comparisons import FEWEST_BATCHES
+from steinwise.batches import (
+    FEWEST_BATCHES,
+    Batches,
+    BatchPlan,
+    cut_evenly,
+    cut_into,
+    plan_for_error,
+)
 from steinwise.conditionals import Linear
 from steinwise.conditionals.abstract import refuse_target
 from steinwise.equations import (
@@ -20,7 +26,7 @@ from steinwise.equations import (
     PairEquations,
     Vector,
 )
-from steinwise.errors import InputError, SteinwiseWarning, TargetError, TooFewDraws
+from steinwise.errors import InputError, SteinwiseWarning, TargetError
 from steinwise.estimates import ParameterFit
 from steinwise.kernels import IMQ, RBF, AbstractKernel
 from steinwise.memory import budget_bytes
@@ -35,6 +41,10 @@ from steinwise.work import Work
 
 ROUNDS, EVALUATIONS = 30, 100  # of the equations with fixed weights, and in each
 SMALL_STEP = 1e-7  # relative to the parameters
+STUCK = (
+    "not converged: the score does not change there to first order with one of the parameters, as "
+    "where the density is symmetric in it. Start elsewhere."
+)
 SINGULAR = 1e-8  # of the largest singular value, parameters in units of their own curvature
 
 
@@ -104,10 +114,11 @@ def fit_parameters(
     """
     chosen = _method(method)
     require_whole("max_iterations", max_iterations, least=1)
+    work = Work(seed, budget_bytes(memory), progress=progress)
     samples = Samples.of(draws, names=names, independent=independent)
+    samples = samples.loaded(work.memory, "sw.fit_parameters")
     model, labels, start = _parameters(log_density, theta0)
     plan = _plan(model, start, samples)
-    work = Work(seed, budget_bytes(memory), progress=progress)
 
     if isinstance(chosen, KSD):
         equations, cut, notes = _pairs(chosen, model, plan, samples, start, work)
@@ -159,11 +170,12 @@ def _method(method: Any) -> KSD | KCCSD:
         )
     refuse_target(method.conditional)
     one_kernel = isinstance(method.kernel, AbstractKernel)
-    plain = method.variant == "norm" and method.blocks is None and method.splits == 1
-    if not (plain and one_kernel):
+    plain = method.variant == "norm" and method.splits == 1
+    every = method.blocks is None and method.coordinates is None
+    if not (plain and every and one_kernel):
         raise InputError(
             f"method is {method.describe()}: parameters are fitted by the norm variant, with one "
-            "split, one kernel (its bandwidth may be a vector) and no blocks."
+            "split, one kernel (its bandwidth may be a vector), all coordinates and no blocks."
         )
     return method
 
@@ -226,8 +238,7 @@ def _pairs(
     scores = PairEquations(model, plan, kernel, x, whole, work.memory).scores(start)
     require_finite(scores, x, 0, np.arange(samples.dim), axis=1)
     cut = _batch_plan(samples, monitored(x, scores), most=250)
-    few = cut_evenly(samples, -(-FEWEST_BATCHES // samples.n_chains))
-    batches = few if cut is None else cut.batches
+    batches = cut_into(samples, FEWEST_BATCHES) if cut is None else cut.batches
     equations = PairEquations(model, plan, kernel, x, batches, work.memory)
     return equations, None if cut is None else batches, [] if cut is None else list(cut.notes)
 
@@ -287,7 +298,10 @@ def _solve(
         weak = _unidentified(equations.slope(theta), labels)
         if weak:
             return _Solution(theta, equations.slope(theta), bool(rough.success), False, [weak])
-        moved, solved = _root(equations, theta)
+        root = _root(equations, theta)
+        if root is None:
+            return _Solution(theta, equations.slope(theta), False, True, [STUCK])
+        moved, solved = root
         step, theta = np.abs(moved - theta).max(), moved
         if solved and step <= SMALL_STEP * (1 + np.abs(theta).max()):
             slope = equations.slope(theta)
@@ -300,8 +314,8 @@ def _solve(
     return _Solution(theta, equations.slope(theta), False, True, [note])
 
 
-def _root(equations: AbstractEquations, weights: Vector) -> tuple[Vector, bool]:
-    """Where the equation with these weights is 0, from there; and whether it is.
+def _root(equations: AbstractEquations, weights: Vector) -> tuple[Vector, bool] | None:
+    """Where the equation with these weights is 0, from there; and whether it is. None if stuck.
 
     With the y-side held fixed the equation is a fixed number of Stein's identities: flat densities,
     whose scores are 0 on both sides, do not solve it.
@@ -317,7 +331,10 @@ def _root(equations: AbstractEquations, weights: Vector) -> tuple[Vector, bool]:
             memo[key] = equations.equation(theta, weights)
         return memo[key]
 
-    scale = 1 / np.sqrt(np.abs(np.diagonal(at(weights)[1])))  # units of each one's curvature
+    curvature = np.abs(np.diagonal(at(weights)[1]))
+    if not curvature.all():
+        return None
+    scale = 1 / np.sqrt(curvature)
     found = least_squares(
         lambda theta: at(theta)[0] * scale,
         weights,
@@ -372,10 +389,7 @@ def _batch_plan(samples: Samples, columns: np.ndarray, most: int) -> BatchPlan |
     def averaged(start: int, x: np.ndarray) -> np.ndarray:
         return columns[start : start + len(x)]
 
-    try:
-        return plan_batches(samples, averaged, most=most, least=FEWEST_BATCHES)
-    except TooFewDraws:
-        return None
+    return plan_for_error(samples, averaged, most=most)
 
 
 def _sandwich(contributions: np.ndarray, slope: Matrix, batches: Batches) -> Matrix:

@@ -127,6 +127,11 @@ def _most(d: int, entries: int) -> int:
 
 
 @one_blas_thread
+def most_directions(d: int) -> int:
+    """How many there can be: along the only coordinate there is no other."""
+    return 0 if d == 1 else min(d, MOST_DIRECTIONS)
+
+
 def directions(samples: Samples) -> Frame | None:
     """The leading principal directions of the first fifth of every chain.
 
@@ -136,7 +141,7 @@ def directions(samples: Samples) -> Frame | None:
     length = samples.n if samples.independent else samples.n_draws
     held = int(HELD_OUT * length)
     d = samples.dim
-    if d == 1 or held * (samples.n // length) < FEWEST_HELD_OUT:
+    if most_directions(d) == 0 or held * (samples.n // length) < FEWEST_HELD_OUT:
         return None
     starts = np.arange(0, samples.n, length)
     numbers = (starts[:, None] + np.arange(held)).ravel()
@@ -148,7 +153,7 @@ def directions(samples: Samples) -> Frame | None:
     leading = np.argmax(np.abs(vectors), axis=1)
     vectors = vectors * np.sign(vectors[np.arange(len(vectors)), leading])[:, None]
     chance = (1 + np.sqrt(d / len(part))) ** 2  # the edge of the Marchenko-Pastur law
-    count = min(int((values > chance).sum()), MOST_DIRECTIONS)
+    count = min(int((values > chance).sum()), most_directions(d))
     if count == 0:
         return None
     rotation = Rotation(mean, sd, vectors[:MOST_OTHERS].T)

@@ -1,7 +1,7 @@
 """Pure array functions: safe under jit, vmap and grad, in the caller's precision.
 
 Nothing here checks its input, draws random numbers or leaves the device. The checked functions
-with results (`sw.check`, `sw.kccsd`, `sw.ksd`) are built on these.
+with results (`sw.check`, `sw.kccsd`, `sw.ksd`) give the same numbers.
 
 Examples
 --------
@@ -25,6 +25,7 @@ from steinwise.kernels import (
     AbstractKernel,
     along_difference,
     amid,
+    in_precision_of,
     one_per_coordinate,
     over_pairs,
     squared_distances,
@@ -136,16 +137,6 @@ def block_contributions(
     one = functools.partial(_contribution, variant=variant)
     over_rows = jax.vmap(one, in_axes=(None, 0, 0, 0, 0, 0))
     return over_rows(in_precision_of(x, kernel), x, score, atoms, atom_scores, weights)
-
-
-def in_precision_of(x: Array, kernel: AbstractKernel) -> AbstractKernel:
-    """The kernel with parameters of the dtype of x: a float64 bandwidth must not widen float32."""
-
-    def cast(leaf: Array) -> Array:
-        floating = not isinstance(leaf, str) and jnp.issubdtype(jnp.result_type(leaf), jnp.floating)
-        return jnp.asarray(leaf, x.dtype) if floating else leaf
-
-    return jax.tree.map(cast, kernel)
 
 
 def _contribution(

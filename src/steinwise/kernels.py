@@ -17,6 +17,7 @@ Examples
 import abc
 from collections.abc import Callable, Sequence
 from functools import cache
+from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import equinox as eqx
@@ -53,6 +54,7 @@ class AbstractKernel(eqx.Module):
     """A positive definite function of two points of R^m."""
 
     conditions: ClassVar[Conditions] = Conditions(False, False, False)  # nothing is claimed
+    of_differences: ClassVar[bool] = False  # whether it sees x - y alone, so that both may be moved
 
     @abc.abstractmethod
     def evaluate(self, x: Float[Array, " m"], y: Float[Array, " m"]) -> Float[Array, ""]:
@@ -122,7 +124,7 @@ def over_pairs(function: Callable) -> Callable:
 def _as_kernel(value: object) -> AbstractKernel:
     if isinstance(value, AbstractKernel):
         return value
-    if isinstance(value, (int, float)) and value > 0:
+    if isinstance(value, Real) and not isinstance(value, bool) and value > 0:  # type: ignore[operator]
         return Constant(value)
     raise InputError(f"a kernel can be combined with a kernel or a positive number, not {value!r}")
 
@@ -168,6 +170,7 @@ class _Scaled(AbstractKernel):
     """A kernel of (x - y) / bandwidth; the bandwidth is a number, a vector or "median"."""
 
     bandwidth: np.ndarray | str = eqx.field(converter=_bandwidth, default=1.0)  # type: ignore[assignment]
+    of_differences: ClassVar[bool] = True
 
     def resolve(self, rows: np.ndarray, seed: object, *, per_coordinate: bool) -> Self:
         if not isinstance(self.bandwidth, str):
@@ -355,7 +358,8 @@ class HyperbolicSecant(_Scaled):
     conditions: ClassVar[Conditions] = Conditions(True, True, True)
 
     def evaluate(self, x: Array, y: Array) -> Array:
-        return jnp.prod(1 / jnp.cosh(jnp.sqrt(jnp.pi / 2) * (x - y) / self._scale()))
+        t = jnp.sqrt(jnp.pi / 2) * (x - y) / self._scale()
+        return jnp.exp(jnp.sum(jnp.log(2.0) - jnp.logaddexp(t, -t)))  # cosh would overflow
 
     def parts(self, x: Array, y: Array) -> Parts:
         rate = jnp.sqrt(jnp.pi / 2) / self._scale()
@@ -472,6 +476,7 @@ class Constant(AbstractKernel):
 
     value: np.ndarray = eqx.field(converter=_positive("value"))
     conditions: ClassVar[Conditions] = Conditions(False, True, False)
+    of_differences: ClassVar[bool] = True
 
     def evaluate(self, x: Array, y: Array) -> Array:
         return jnp.asarray(self.value) + jnp.zeros((), jnp.result_type(x, y))
@@ -484,6 +489,10 @@ class Constant(AbstractKernel):
 class _Pair(AbstractKernel):
     left: AbstractKernel
     right: AbstractKernel
+
+    @property
+    def of_differences(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.left.of_differences and self.right.of_differences
 
     def resolve(self, rows: np.ndarray, seed: object, *, per_coordinate: bool) -> Self:
         left = self.left.resolve(rows, seed, per_coordinate=per_coordinate)
@@ -533,6 +542,28 @@ class Product(_Pair):
             a.dy * b.value + a.value * b.dy,
             a.dxdy * b.value + a.dx * b.dy + a.dy * b.dx + a.value * b.dxdy,
         )
+
+
+def in_precision_of(x: Array, kernel: AbstractKernel) -> AbstractKernel:
+    """The kernel with parameters of the dtype of x: a float64 bandwidth must not widen float32."""
+
+    def cast(leaf: Array) -> Array:
+        floating = not isinstance(leaf, str) and jnp.issubdtype(jnp.result_type(leaf), jnp.floating)
+        return jnp.asarray(leaf, x.dtype) if floating else leaf
+
+    return jax.tree.map(cast, kernel)
+
+
+def narrowed(kernel: AbstractKernel, dtype: str, *points: np.ndarray) -> list[np.ndarray]:
+    """Points in this precision, moved together towards 0 before digits go, where that is allowed.
+
+    >>> narrowed(RBF(), "float32", np.array([[1e9], [1e9 + 1]]))[0].tolist()
+    [[-0.5], [0.5]]
+    """
+    if np.dtype(dtype) == np.float64:
+        return list(points)
+    centre = amid(points[0]) if kernel.of_differences else 0.0
+    return [(each - centre).astype(dtype) for each in points]
 
 
 def one_per_coordinate(kernel: AbstractKernel, d: int) -> AbstractKernel:

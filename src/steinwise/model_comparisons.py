@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 import steinwise
-from steinwise.batches import BatchPlan, cut_evenly, plan_batches
-from steinwise.comparisons import FEWEST_BATCHES
+from steinwise.batches import FEWEST_BATCHES, BatchPlan, cut_into, plan_for_error
 from steinwise.conditionals import Linear
 from steinwise.conditionals.abstract import refuse_target
 from steinwise.errors import InputError, SteinwiseWarning, TargetError, TooFewDraws
@@ -100,9 +99,10 @@ def compare_models(
     """
     chosen = _method(method)
     require_level(alpha)
-    samples = Samples.of(draws, names=names, independent=independent)
-    densities = _models(models, samples.dim)
     work = Work(seed, budget_bytes(memory), progress=progress)
+    samples = Samples.of(draws, names=names, independent=independent)
+    samples = samples.loaded(work.memory, "sw.compare_models")
+    densities = _models(models, samples.dim)
 
     first = next(iter(densities.values()))  # any: the stand-in does not look at it
     fitted, tested = next(chosen.prepare(samples, first, work))
@@ -111,9 +111,7 @@ def compare_models(
         for name, density in densities.items()
     }
     plan = _plan(tested, list(statistics.values()))
-    cut = (
-        cut_evenly(tested, -(-FEWEST_BATCHES // tested.n_chains)) if plan is None else plan.batches
-    )
+    cut = cut_into(tested, FEWEST_BATCHES) if plan is None else plan.batches
     values: dict[str, float] = {}
     without: dict[str, np.ndarray | None] = {}
     for name, statistic in statistics.items():
@@ -215,9 +213,4 @@ def _plan(samples: Samples, statistics: list[AbstractStatistic]) -> BatchPlan | 
     def averaged(start: int, x: np.ndarray) -> np.ndarray:
         return np.concatenate([one.averaged(start, x) for one in statistics], axis=1)
 
-    try:
-        return plan_batches(
-            samples, averaged, most=statistics[0].most_batches, least=FEWEST_BATCHES
-        )
-    except TooFewDraws:
-        return None
+    return plan_for_error(samples, averaged, most=statistics[0].most_batches)

@@ -1,13 +1,15 @@
 """Options, checked where they enter."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Float
 
 from steinwise.errors import InputError
 from steinwise.random import stream
+
+Estimator = Literal["u", "v"]
 
 
 def require_whole(name: str, value: Any, *, least: int) -> None:
@@ -49,6 +51,12 @@ def require_level(alpha: Any) -> None:
     """The level of a test."""
     if not _is_number(alpha) or not 0 < alpha < 1:
         raise InputError(f"alpha is {alpha!r}: expected a level between 0 and 1, such as 0.05.")
+
+
+def require_estimator(estimator: Any) -> None:
+    """How a mean over pairs counts those of a draw with itself."""
+    if not isinstance(estimator, str) or estimator not in get_args(Estimator):
+        raise InputError(f"estimator is {estimator!r}: expected 'u' or 'v'.")
 
 
 def require_share(name: str, value: Any) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steinwise.errors import InputError
+from steinwise.results import NO_MISFIT, worst_first
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -170,7 +171,12 @@ def _witness_values(
     if len(names) != parts.shape[1]:  # one number for all coordinates
         return parts.sum(axis=1), "added to the statistic"
     chosen = [coordinate] if other is None else [coordinate, result.findings.x_names[other]]
-    columns = [_position(names, name) for name in chosen]
+    hidden = [name for name in chosen if name not in names]
+    if hidden:
+        raise InputError(
+            f"{hidden[0]} was not tested by itself: what draws add is known of {_listed(names)}."
+        )
+    columns = [names.index(name) for name in chosen]
     return parts[:, columns].sum(axis=1), "added to the statistic"
 
 
@@ -261,24 +267,23 @@ def plot_null(result: "CheckResult", ax: "Axes") -> None:
     ax.axvline(result.observed, color=colour, linewidth=2.5, label="these draws")
     ax.set_xlabel("statistic, on the scale of its null")
     ax.set_ylabel("bootstraps")
-    verdict = "misfit" if result.rejected else "no misfit found"
+    verdict = "misfit" if result.rejected else NO_MISFIT
     ax.set_title(f"{verdict}, p = {result.pvalue:.3g}")
     ax.legend(**LEGEND)
 
 
 def plot_coordinates(result: "CheckResult", ax: "Axes") -> None:
     """The coordinates with the most evidence on top, flagged ones in their own colour."""
-    ordered = sorted(result.coordinates, key=lambda c: (c.adjusted_pvalue, -c.value))
-    flagged = sum(c.adjusted_pvalue <= result.alpha for c in ordered)
+    ordered, flagged = worst_first(result), {c.name for c in result.flagged}
     shown = ordered[:COORDINATES_SHOWN][::-1]
-    colours = [MISFIT if c.adjusted_pvalue <= result.alpha else FIT for c in shown]
+    colours = [MISFIT if c.name in flagged else FIT for c in shown]
     evidence = [-np.log10(c.adjusted_pvalue) for c in shown]
     ax.barh(range(len(shown)), evidence, color=colours)
     _name_rows(ax, [c.name for c in shown])
     ax.axvline(-np.log10(result.alpha), color=REFERENCE, linestyle="--")
     ax.set_xlabel(f"evidence, -log10 of the adjusted p-value\n(dashed: level {result.alpha})")
     part = f"; {len(shown)} of {len(ordered)} shown" if len(shown) < len(ordered) else ""
-    ax.set_title(f"{flagged} flagged{part}")
+    ax.set_title(f"{len(flagged)} flagged{part}")
 
 
 def _name_rows(ax: "Axes", names: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from steinwise.influence import dominance_note
 from steinwise.results import facts, format_pvalue, no_misfit, worst_first
 
 if TYPE_CHECKING:
-    from steinwise.results import CheckResult
+    from steinwise.results import CheckResult, CoordinateResult
 
 ROWS = 1000  # the worst ones; more make a page that no browser likes
 HISTOGRAMS = 300
@@ -39,6 +39,15 @@ ADVICE = {
     "in a funnel that a sampler does not enter. Reparametrise (non-centred), or shorten the steps.",
     "another shape": "The law of the coordinate, given the others, has another shape: skewness, or "
     "modes with wrong weights. Look at result.plot_pit(coordinate).",
+}
+FAULTS = {  # of the kinds of misfit, but for a spread, which is narrow or wide
+    "shift": "shifted",
+    "tails": "tails",
+    "outliers": "next to no mass",
+    "dependence": "depends on",
+    "interaction": "depends on",
+    "dependence on size": "varies with",
+    "shape": "another shape",
 }
 
 
@@ -76,7 +85,7 @@ def html(result: "CheckResult") -> str:
 def _verdict(result: "CheckResult") -> Iterator[str]:
     p = escape(format_pvalue(result.pvalue, result.n_bootstrap))
     if result.rejected:
-        wrong = [c for c in worst_first(result) if c.adjusted_pvalue <= result.alpha]
+        wrong = result.flagged
         which = "no coordinate stands out by itself."
         if wrong:
             named = ", ".join(escape(c.name) for c in wrong[:5])
@@ -118,8 +127,9 @@ def _table(result: "CheckResult") -> Iterator[str]:
         yield '<th scope="col" class="optional">place in the conditional</th>'
     yield "</tr></thead><tbody>"
     position = {c.name: k for k, c in enumerate(result.coordinates)}
+    flagged = {c.name for c in result.flagged}
     for row, c in enumerate(ordered[:ROWS]):
-        wrong = c.adjusted_pvalue <= result.alpha
+        wrong = c.name in flagged
         yield f'<tr class="{"misfit" * wrong}">'
         yield f'<th scope="row" class="name">{escape(c.name)}</th>'
         numbers = [c.value] if c.effect is None else list(c.effect)
@@ -156,18 +166,26 @@ def _histogram(u: np.ndarray, name: str) -> str:
 
 
 def _advice(result: "CheckResult") -> Iterator[str]:
-    flagged = [c.verdict for c in result.coordinates if c.adjusted_pvalue <= result.alpha]
-    kinds = [kind for kind in ADVICE if any(kind in verdict for verdict in flagged)]
-    if not flagged:
+    if not result.flagged:
         return
+    named = {_fault(c) for c in result.flagged}
+    faults = [fault for fault in ADVICE if fault in named]
     yield "<h2>What it means, and what to do next</h2>"
     if result.findings.flag_note:
         yield f"<p>{escape(result.findings.flag_note)}</p>"
-    if kinds:
+    if faults:
         yield "<ul>"
-        for kind in kinds:
-            yield f"<li><strong>{escape(kind.capitalize())}.</strong> {escape(ADVICE[kind])}</li>"
+        for fault in faults:
+            yield f"<li><strong>{escape(fault.capitalize())}.</strong> {escape(ADVICE[fault])}</li>"
         yield "</ul>"
+
+
+def _fault(coordinate: "CoordinateResult") -> str:
+    """What there is advice on; nothing where the method names no kind of misfit."""
+    if coordinate.kind != "spread":
+        return FAULTS.get(coordinate.kind, "")
+    assert coordinate.effect is not None
+    return "too narrow" if coordinate.effect.spread < 1 else "too wide"
 
 
 def _pictures(result: "CheckResult") -> Iterator[str]:

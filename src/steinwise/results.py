@@ -170,6 +170,11 @@ class CheckResult:
         return self.findings.coordinates
 
     @property
+    def flagged(self) -> tuple[CoordinateResult, ...]:
+        """The coordinates whose adjusted p-value is at most alpha, the worst first."""
+        return tuple(c for c in worst_first(self) if c.adjusted_pvalue <= self.alpha)
+
+    @property
     def learnt(self) -> tuple[Learnt, ...]:
         """The model of each coordinate's conditional with its validation loss, where learnt."""
         return () if self.findings.learning is None else self.findings.learning.rows
@@ -386,8 +391,7 @@ def _report(result: CheckResult) -> list[str]:
 
     few = dominance_note(result)
     lines += ["", wrapped(few)] if few else []
-    flagged = any(c.adjusted_pvalue <= result.alpha for c in result.coordinates)
-    if flagged and result.findings.flag_note:
+    if result.flagged and result.findings.flag_note:
         lines += ["", wrapped(result.findings.flag_note)]
     return lines
 

@@ -119,10 +119,17 @@ class Samples:
         """Whether the draws are held as the array that they are worked on as."""
         return isinstance(self.values, np.ndarray) and self.values.dtype == np.float64
 
-    def loaded(self) -> "Samples":
-        """The same, held in memory."""
+    def loaded(self, budget: int, by: str) -> "Samples":
+        """The same, held in memory, where so many bytes suffice for whatever needs all draws."""
         if self.in_memory:
             return self
+        if self.nbytes > budget:
+            raise InputError(
+                f"{self!r} takes {self.nbytes / 2**20:.0f} MiB in memory, more than memory= allows "
+                f"({budget / 2**20:.0f} MiB), and {by} needs all draws at once. sw.check with its "
+                "default method reads them by chunk. Or thin the draws (draws[:, ::10]), or raise "
+                "memory=."
+            )
         return replace(self, values=self.rows.reshape(self.values.shape))
 
     def mapped(

@@ -126,6 +126,19 @@ def test_float32_comes_close_to_float64(name: str) -> None:
     assert half.pvalue == pytest.approx(full.pvalue, abs=0.05)
 
 
+@pytest.mark.parametrize("name", ["transported", "ksd", "sksd", "fssd", "ksdagg", "graphical"])
+def test_float32_keeps_its_digits_far_from_the_origin(name: str) -> None:
+    """Catches draws that are rounded to even numbers before they are compared."""
+    far = 2.0**24
+    x, target = draws(3, n=300) + far, sw.Gaussian(np.full(3, far), normal(3).covariance)
+    half, full = (
+        sw.check(x, target, method=name, n_bootstrap=99, dtype=dtype, independent=True)
+        for dtype in ("float32", "float64")
+    )
+    assert half.statistic == pytest.approx(full.statistic, rel=1e-2, abs=1e-3)
+    assert half.pvalue == pytest.approx(full.pvalue, abs=0.05)
+
+
 @each
 def test_a_repeated_draw_and_one_coordinate_are_no_trouble(name: str) -> None:
     """Catches a distance of 0, a median of none, and an axis that is squeezed away."""

@@ -89,7 +89,7 @@ def test_a_chunked_array_is_never_read_whole() -> None:
         numbers(sw.check(samples, TARGET, memory="4MiB", n_bootstrap=99)), expected, rtol=1e-9
     )
     whole = sw.Samples.of(da.from_array(draws, chunks=(1000, 3)))
-    assert whole.loaded().in_memory
+    assert whole.loaded(2**30, "a test").in_memory
     with pytest.raises(sw.InputError, match=r"takes 5 MiB in memory.*'ksd' needs all draws"):
         sw.check(da.from_array(np.tile(draws, (10, 1)), chunks=(1000, 3)), TARGET, method="ksd",
                  memory="4MiB", independent=True)  # fmt: skip

@@ -20,7 +20,7 @@ from steinwise.errors import InputError, TooFewDraws
 from steinwise.kernels import RBF, AbstractKernel, as_kernels, require_kernels
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod
-from steinwise.options import require_whole
+from steinwise.options import choose_coordinates, require_whole
 from steinwise.random import stream
 from steinwise.results import DEPENDENCE_NOTE, Findings, Learning, Learnt
 from steinwise.samples import Samples, part_sizes
@@ -64,7 +64,7 @@ class KCCSD(AbstractMethod):
         their p-values are averaged, and judged as one score: valid at any dependence between the
         splits that leaves the scores jointly normal, and conservative.
     coordinates
-        The numbers of the coordinates that are tested, all by default: the target is evaluated
+        Numbers or names of the coordinates that are tested, all by default: the target is evaluated
         along their lines only.
 
     Examples
@@ -83,7 +83,7 @@ class KCCSD(AbstractMethod):
     variant: Literal["norm", "unit-ball"] = "norm"
     split: tuple[float, float, float] = (0.2, 0.1, 0.7)
     splits: int = 1
-    coordinates: tuple[int, ...] | None = None
+    coordinates: Sequence[int] | Sequence[str] | None = None
     learning: Learning | None = None  # what `prepare` learnt
 
     name: ClassVar[str] = "kccsd"
@@ -100,6 +100,8 @@ class KCCSD(AbstractMethod):
             raise InputError(f"variant is {self.variant!r}: expected 'norm' or 'unit-ball'.")
         _check_split(self.split)
         require_whole("splits", self.splits, least=1)
+        if self.blocks is not None and self.coordinates is not None:
+            raise InputError("coordinates= came with blocks=, which name the coordinates already.")
         if self.splits > 1 and not self.conditional.learns:
             raise InputError(
                 f"splits is {self.splits}, but {type(self.conditional).__name__} learns nothing "
@@ -119,8 +121,6 @@ class KCCSD(AbstractMethod):
         return tuple(", ".join(b[:3]) + (", ..." if len(b) > 3 else "") for b in names)
 
     def restricted(self, coordinates: tuple[int, ...]) -> "KCCSD":
-        if self.blocks is not None:
-            raise InputError("coordinates= came with blocks=, which name the coordinates already.")
         return replace(self, coordinates=coordinates)
 
     def evaluations(
@@ -135,7 +135,9 @@ class KCCSD(AbstractMethod):
         )
 
     def _tested(self, samples: Samples) -> Int[np.ndarray, " c"]:
-        return np.arange(samples.dim) if self.coordinates is None else np.array(self.coordinates)
+        if self.coordinates is None:
+            return np.arange(samples.dim)
+        return np.array(choose_coordinates(self.coordinates, samples.names))
 
     def prepare(
         self, samples: Samples, target: AbstractTarget, work: Work
@@ -157,7 +159,7 @@ class KCCSD(AbstractMethod):
                 work,
             )
             fitted = self.conditional.fit(data)
-            learning = _learning(fitted, data, tested.n, self.splits)
+            learning = _learning(fitted, data, self.labels(samples), tested.n, self.splits)
             yield replace(self, conditional=fitted, learning=learning), tested
 
     def findings(
@@ -353,9 +355,13 @@ def _order(
 
 
 def _learning(
-    fitted: AbstractConditional, data: TrainingData, tested: int, splits: int
+    fitted: AbstractConditional,
+    data: TrainingData,
+    labels: tuple[str, ...],
+    tested: int,
+    splits: int,
 ) -> Learning:
-    """What was learnt, beside the law of each coordinate alone."""
+    """What was learnt of what is tested, beside the law of each coordinate alone."""
     log_density = fitted.log_density(data.validation)
     marginal = marginal_losses(data)
     losses = [None] * len(data.labels) if log_density is None else -log_density.mean(axis=0)
@@ -369,6 +375,7 @@ def _learning(
         rows=tuple(
             Learnt(name, model, None if loss is None else float(loss), float(alone))
             for name, model, loss, alone in rows
+            if name in labels
         ),
     )
 

@@ -26,7 +26,7 @@ from steinwise.batches import Batches
 from steinwise.calibration import Calibration, share_at_or_above
 from steinwise.errors import InputError, TooFewDraws
 from steinwise.functional import fssd_features, fssd_power
-from steinwise.kernels import RBF, AbstractKernel, AbstractRadial, require_kernel
+from steinwise.kernels import RBF, AbstractKernel, AbstractRadial, narrowed, require_kernel
 from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod
 from steinwise.options import as_points, is_whole, require_flag, require_share
@@ -102,7 +102,8 @@ class FSSD(AbstractMethod):
         if self.optimise and not isinstance(self.kernel, AbstractRadial):
             raise InputError(
                 f"the kernel is a {type(self.kernel).__name__}, and only the width of a radial one "
-                "can be optimised: pass optimise=False, or sw.kernels.RBF or IMQ."
+                "can be optimised: pass sw.kernels.RBF or IMQ; or locations, with optimise=False "
+                "in sw.methods.FSSD."
             )
         require_share("train", self.train)
         if self.null not in NULLS:
@@ -147,9 +148,7 @@ class FSSD(AbstractMethod):
         locations = self._fixed(samples)
         kernel = self.kernel.resolve(samples.rows, work.seed, per_coordinate=False)
         score = target.score(samples.rows, memory=work.memory).astype(work.dtype)
-        radial = isinstance(self.kernel, AbstractRadial)  # others may not be moved
-        centre = locations.mean(axis=0) if radial else 0.0  # float32 loses digits far from 0
-        x, v = ((rows - centre).astype(work.dtype) for rows in (samples.rows, locations))
+        v, x = narrowed(self.kernel, work.dtype, locations, samples.rows)
         most = int(np.clip(work.memory // (8 * COPIES * v.size), 1, ROWS_PER_CHUNK))
         rows = -(-samples.n // -(-samples.n // most))  # in as many chunks, of equal size
         shape = (1, *v.T.shape) if self.null == "signs" else (1, 1, v.size)

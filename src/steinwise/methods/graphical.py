@@ -25,7 +25,7 @@ from jaxtyping import Array, Bool
 from steinwise.errors import InputError
 from steinwise.functional import coordinate_stein_gram
 from steinwise.graphs import as_graph, samples_couplings
-from steinwise.kernels import RBF, AbstractKernel, require_kernel
+from steinwise.kernels import RBF, AbstractKernel, narrowed, require_kernel
 from steinwise.methods.abstract import AbstractMethod
 from steinwise.methods.kernelized import monitored
 from steinwise.methods.sliced import SlicedGram
@@ -125,7 +125,7 @@ class GraphicalKSD(AbstractMethod):
             blanket = np.concatenate([[j], np.flatnonzero(graph[j])])
             rows = x[:, blanket]
             kernel = self.kernel.resolve(rows, work.seed, per_coordinate=False)
-            both = rows.astype(work.dtype), scores[:, j].astype(work.dtype)
+            both = *narrowed(self.kernel, work.dtype, rows), scores[:, j].astype(work.dtype)
             grams.append(Gram(_blanket_tile, kernel, both, watched, work.memory))
         return SlicedGram(tuple(grams))
 

@@ -12,9 +12,9 @@ from jaxtyping import Array, Float
 from steinwise.batches import Batches, BatchPlan
 from steinwise.calibration import Calibration, calibrate
 from steinwise.errors import InputError
-from steinwise.functional import in_precision_of, stein_of_pairs
+from steinwise.functional import stein_of_pairs
 from steinwise.influence import pair_parts
-from steinwise.kernels import RBF, AbstractKernel, require_kernel
+from steinwise.kernels import RBF, AbstractKernel, in_precision_of, narrowed, require_kernel
 from steinwise.methods.abstract import AbstractMethod
 from steinwise.options import require_flag
 from steinwise.results import Findings
@@ -116,7 +116,7 @@ class KSD(AbstractMethod):
         return Gram(
             stein_tile,
             self.kernel.resolve(x, work.seed, per_coordinate=False),
-            (x.astype(work.dtype), scores.astype(work.dtype)),
+            (*narrowed(self.kernel, work.dtype, x), scores.astype(work.dtype)),
             monitored(x, scores),
             work.memory,
             batches_at_most=250 if self.bootstrap == "batches" else samples.n,

@@ -44,6 +44,7 @@ from steinwise.work import Work
 
 TARGET_DRAWS, LEAST_TARGET_DRAWS = 5000, 100
 GAMMA = {"signs": 1.0, "target": 0.25}
+DEGREES = 0.5
 MOST_ROWS = 4096  # of a chunk
 ARRAYS = 6  # of the size of the features, while they are made
 
@@ -124,7 +125,7 @@ class RFSD(AbstractMethod):
         How fast the number of locations must grow, in the paper's theory: smaller values make
         narrower features. By default 1 with signs, and 0.25, as published, with null="target".
     degrees_of_freedom
-        t, for "imq".
+        t, for "imq" only; 0.5 by default.
     locations
         Z as an array (M, d), instead of draws from the importance law; the weights stay.
 
@@ -146,7 +147,7 @@ class RFSD(AbstractMethod):
         converter=_target_draws, default=None
     )
     gamma: float | None = None
-    degrees_of_freedom: float = 0.5
+    degrees_of_freedom: float | None = None
     locations: np.ndarray | None = eqx.field(converter=_given_locations, default=None)
 
     name: ClassVar[str] = "rfsd"
@@ -158,7 +159,12 @@ class RFSD(AbstractMethod):
             raise InputError(f"null is {self.null!r}: expected 'signs' or 'target'.")
         require_whole("features", self.features, least=1)
         require_positive("gamma", self._gamma, most=1)
-        require_positive("degrees_of_freedom", self.degrees_of_freedom)
+        require_positive("degrees_of_freedom", self._degrees)
+        if self.kind == "sech" and self.degrees_of_freedom is not None:
+            raise InputError(
+                "degrees_of_freedom came with kind='sech', whose law has none: drop it, or take "
+                "kind='imq'."
+            )
         if (self.null == "target") != (self.target_draws is not None):
             raise InputError(
                 f"null is {self.null!r} and target_draws is {self.target_draws!r}: null='target' "
@@ -169,6 +175,10 @@ class RFSD(AbstractMethod):
     @property
     def _gamma(self) -> float:
         return GAMMA[self.null] if self.gamma is None else self.gamma
+
+    @property
+    def _degrees(self) -> float:
+        return DEGREES if self.degrees_of_freedom is None else self.degrees_of_freedom
 
     def describe(self) -> str:
         kind = {"imq": "L1-IMQ", "sech": "L2 hyperbolic secant"}[self.kind]
@@ -181,7 +191,7 @@ class RFSD(AbstractMethod):
 
     def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> "FeatureMeans":
         x = samples.rows
-        law = LAWS[self.kind].around(x, self._gamma, self.degrees_of_freedom, work.seed)
+        law = LAWS[self.kind].around(x, self._gamma, self._degrees, work.seed)
         z = self._locations(law, samples.dim, work.seed)
         log_weights = -(law.log_density(z) + np.log(len(z))) / law.order
         reference = self._reference(samples, work.seed)
@@ -205,7 +215,9 @@ class RFSD(AbstractMethod):
         self, statistic: AbstractStatistic, batches: Batches, n_bootstrap: int, seed: object
     ) -> Calibration:
         assert isinstance(statistic, FeatureMeans)
-        order, sums = statistic.order, statistic.sums(batches)
+        order = statistic.order
+        (made,) = statistic.batch_sums(batches)
+        sums = np.moveaxis(made.values, 0, 2)  # d, batch, m
         if statistic.reference is None:
             signs = rademacher(seed, n_bootstrap, batches.count)
             return _verdict(*_signed(sums, signs, order))
@@ -280,17 +292,13 @@ class FeatureMeans(AbstractStatistic):
         for part in chunks(len(rows), self.rows_per_chunk):
             yield part.start, self.features(rows[part])
 
-    def sums(self, batches: Batches) -> Float[np.ndarray, "d batch m"]:
-        """The features summed over batches."""
+    def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
         total = None
         for start, made in self._parts(self.rows):
             total = np.zeros((batches.count, *made.shape[1:])) if total is None else total
             add_rows(total, made, start, batches.bounds)
         assert total is not None
-        return np.moveaxis(total, 0, 1)
-
-    def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
-        yield BatchSums(np.moveaxis(self.sums(batches), 2, 0), batches, two_sided=True)
+        yield BatchSums(total.T, batches, two_sided=True)
 
     def log_squares(self) -> Float[np.ndarray, " d"]:
         r"""log of every coordinate's part of RPhiSD^2; the log of their sum is 2 log RPhiSD."""
@@ -301,13 +309,14 @@ class FeatureMeans(AbstractStatistic):
 
     def standard_error(self, batches: Batches) -> float:
         """Of RPhiSD, by leaving out each batch in turn."""
-        sums = self.sums(batches)
+        (made,) = self.batch_sums(batches)
+        sums = np.moveaxis(made.values, 0, 2)
         rest = (sums.sum(axis=1, keepdims=True) - sums) / (len(self.rows) - batches.lengths)[
             :, None
         ]
         without = np.sqrt(squares(rest, self.order).sum(axis=0))
-        with np.errstate(over="ignore"):  # where the discrepancy itself is too large for a float
-            return float(np.exp(self.log_unit)) * jackknife_error(without)
+        with np.errstate(divide="ignore", over="ignore"):  # in logarithms, as the value
+            return float(np.exp(self.log_unit + np.log(jackknife_error(without))))
 
     def under_target(
         self, count: int, seed: object

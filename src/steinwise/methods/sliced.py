@@ -34,6 +34,7 @@ from steinwise.functional import slice_stein, slice_stein_gram
 from steinwise.kernels import (
     RBF,
     AbstractKernel,
+    narrowed,
     one_per_coordinate,
     over_pairs,
     require_kernel,
@@ -160,7 +161,8 @@ class SlicedKSD(AbstractMethod):
         scores = target.score(x, memory=work.memory)
         projected = x @ directions.T
         kernel = self.kernel.resolve(projected, work.seed, per_coordinate=True)
-        columns = projected.T.astype(work.dtype), scores.T.astype(work.dtype)
+        (near,) = narrowed(self.kernel, work.dtype, projected)
+        columns = near.T, scores.T.astype(work.dtype)
         watched = monitored(projected, scores)
         return SlicedGram(
             tuple(

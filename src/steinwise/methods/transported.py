@@ -30,7 +30,7 @@ from steinwise.memory import chunks
 from steinwise.methods.abstract import AbstractMethod
 from steinwise.misfit import Tally
 from steinwise.options import choose_coordinates, require_flag
-from steinwise.results import DEPENDENCE_NOTE, NO_MISFIT, CoordinateResult, Findings
+from steinwise.results import DEPENDENCE_NOTE, NO_MISFIT, CoordinateResult, Effect, Findings
 from steinwise.samples import Samples
 from steinwise.statistics import AbstractStatistic, BatchSums, Expected
 from steinwise.target import AbstractTarget
@@ -120,8 +120,9 @@ class Transported(AbstractMethod):
         return replace(self, coordinates=coordinates)
 
     def evaluations(self, samples: Samples, target: AbstractTarget) -> int:
-        directions = frames.MOST_DIRECTIONS if self._follows_directions else 0
-        lines = len(self.labels(samples)) + min(directions, samples.dim)
+        lines = len(self.labels(samples))
+        if self._follows_directions:
+            lines += frames.most_directions(samples.dim)
         return lines * evaluations_per_line(target, samples.spaced(1))
 
     @property
@@ -196,13 +197,9 @@ class Transported(AbstractMethod):
                         partners=partners,
                     )
                 )
-        frame = statistic.frames[0]
-        first = verdict.families[next(iter(self.settings(frame)))]
-        threshold = float(np.quantile(first.null, 1 - alpha))
-        expected = _expected([(base, "alone") for base in self.bases], plan.batches, 0)
         return Findings(
             coordinates=tuple(results),
-            detectable=detectable(threshold, plan, self.bases, expected),
+            detectable=self._detectable(statistic.frames[0], plan, verdict, alpha),
             evaluations=statistic.evaluations,
             pit=statistic.found[0].u,
             direction_pit=statistic.direction_pit,
@@ -212,6 +209,17 @@ class Transported(AbstractMethod):
             notes=(*_dropped_notes(statistic.dropped), *statistic.left_out),
             flag_note=self.flag_note,
         )
+
+    def _detectable(
+        self, frame: Frame, plan: BatchPlan, verdict: Calibration, alpha: float
+    ) -> Effect | None:
+        """What would have been found of a coordinate alone, where that is looked at."""
+        alone = verdict.families.get(f"{frame.group} alone")
+        if alone is None:
+            return None
+        threshold = float(np.quantile(alone.null, 1 - alpha))
+        expected = _expected([(base, "alone") for base in self.bases], plan.batches, 0)
+        return detectable(threshold, plan, self.bases, expected)
 
     def _context(self, frame: Frame, deciding: tuple[str, int]) -> str:
         family, setting = deciding
@@ -325,6 +333,8 @@ class TransportedStatistic(AbstractStatistic):
         return np.concatenate([every, every**2, scores], axis=1)
 
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
+        for filled in (self.found, self.dropped, self.cut):
+            filled.clear()
         features = [
             Features.draw(len(frame.scores.places), self.work.seed) for frame in self.frames
         ]
