@@ -11,13 +11,8 @@ from benchmarks.size import interval
 from steinwise.batches import Batches, _cut
 from steinwise.errors import InputError
 from steinwise.functional import rfsd_log_squares
-from steinwise.methods.random_feature import (
-    RFSD,
-    FeatureMeans,
-    HyperbolicSecant,
-    InverseMultiquadric,
-    squares,
-)
+from steinwise.methods.importance_laws import MultiquadricLaw, SecantLaw
+from steinwise.methods.random_feature import RFSD, FeatureMeans, squares
 from steinwise.samples import Samples
 from steinwise.work import Work
 
@@ -27,8 +22,8 @@ X = np.random.default_rng(0).laplace(0, 1 / np.sqrt(2), (200, 5))
 V = np.random.default_rng(1).standard_normal((5, 5))
 KINDS = ["imq", "sech"]
 LAWS = {
-    "imq": InverseMultiquadric(np.array([0.5, -1.0]), scale=1.3, exponent=-2.0, degrees=2.5),
-    "sech": HyperbolicSecant(np.array([0.5, -1.0]), rate=1.1, tail_rate=0.6),
+    "imq": MultiquadricLaw(np.array([0.5, -1.0]), scale=1.3, exponent=-2.0, degrees=2.5),
+    "sech": SecantLaw(np.array([0.5, -1.0]), rate=1.1, tail_rate=0.6),
 }
 
 
@@ -50,7 +45,7 @@ def target_normals(seed: int, n: int, d: int = 3) -> np.ndarray:
 
 def test_reference_figures() -> None:
     """Catches a wrong c' or beta', a missing importance weight or 1 / M, and squared values."""
-    law = InverseMultiquadric.around(X, gamma=0.25, degrees=0.5, seed=0)
+    law = MultiquadricLaw.around(X, gamma=0.25, degrees=0.5, seed=0)
     assert law.scale == pytest.approx(C_PRIME, rel=1e-12)
     assert law.exponent == pytest.approx(BETA_PRIME, rel=1e-12)
     found = means(X, RFSD(gamma=0.25, locations=V)).log_squares()
@@ -66,7 +61,7 @@ def test_squares_of_mean_features_by_loops(kind: str) -> None:
     r, step = law.order, 1e-6
 
     def base(point: np.ndarray, m: int) -> float:
-        if isinstance(law, InverseMultiquadric):
+        if isinstance(law, MultiquadricLaw):
             return (law.scale**2 + ((point - z[m]) ** 2).sum()) ** law.exponent
         return float(np.prod(1 / np.cosh(law.rate * (point - z[m]))))
 
@@ -92,9 +87,9 @@ def test_the_pure_function_gives_the_same_squares(kind: str, d: int) -> None:
 
     def log_base(point: jax.Array, location: jax.Array) -> jax.Array:
         away = point - location
-        if isinstance(law, InverseMultiquadric):
+        if isinstance(law, MultiquadricLaw):
             return law.exponent * jnp.log(law.scale**2 + jnp.sum(away**2))
-        assert isinstance(law, HyperbolicSecant)
+        assert isinstance(law, SecantLaw)
         return -jnp.sum(jnp.logaddexp(law.rate * away, -law.rate * away) - jnp.log(2.0))
 
     def total(x: jax.Array) -> jax.Array:
@@ -145,7 +140,7 @@ def test_sampler_follows_the_density(kind: str) -> None:
 
 def test_scales_of_the_secant() -> None:
     """Catches a Euclidean median, and a law of locations without r = 2."""
-    law = HyperbolicSecant.around(X, gamma=0.25, degrees=0.5, seed=0)
+    law = SecantLaw.around(X, gamma=0.25, degrees=0.5, seed=0)
     distances = [np.abs(X[i] - X[k]).sum() for i in range(200) for k in range(i)]
     assert law.rate == pytest.approx(1 / (0.16 * np.median(distances)), rel=1e-12)
     assert law.tail_rate == pytest.approx(2 / np.median(distances), rel=1e-12)

@@ -24,12 +24,7 @@ from steinwise.methods import (
     SlicedKSD,
     Transported,
 )
-from steinwise.methods.random_feature import (
-    LAWS,
-    AbstractLaw,
-    HyperbolicSecant,
-    InverseMultiquadric,
-)
+from steinwise.methods.importance_laws import LAWS, AbstractLaw, MultiquadricLaw, SecantLaw
 from steinwise.work import Work
 from tests.contract.methods import METHODS, draws, method, normal, prepared, statistic
 
@@ -123,9 +118,9 @@ def test_the_twin_under_jit_gives_the_statistic(name: str) -> None:
 
 
 def log_base(law: AbstractLaw) -> Callable[[jax.Array, jax.Array], jax.Array]:
-    if isinstance(law, InverseMultiquadric):
+    if isinstance(law, MultiquadricLaw):
         return partial(functional.imq_log_base, scale=law.scale, exponent=law.exponent)
-    assert isinstance(law, HyperbolicSecant)
+    assert isinstance(law, SecantLaw)
     return partial(functional.sech_log_base, rate=law.rate)
 
 
