@@ -6,7 +6,8 @@ import numpy as np
 
 from steinwise.checks import check
 from steinwise.options import require_level
-from steinwise.results import CheckResult, format_pvalue
+from steinwise.results import CheckResult
+from steinwise.texts import format_pvalue
 
 NAMED = 10  # coordinates in the message
 BOOTSTRAPS_PER_LEVEL = 10

@@ -10,7 +10,9 @@ from jaxtyping import Float
 from steinwise.errors import InputError
 from steinwise.optional import require
 from steinwise.options import require_share
-from steinwise.results import SCHEMA_VERSION, aligned, plain_seed, wrapped
+from steinwise.random import plain_seed
+from steinwise.results import SCHEMA_VERSION
+from steinwise.texts import aligned, wrapped
 
 if TYPE_CHECKING:
     import pandas as pd

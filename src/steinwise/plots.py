@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steinwise.errors import InputError
-from steinwise.results import NO_MISFIT, worst_first
+from steinwise.results import NO_MISFIT
+from steinwise.texts import worst_first
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from steinwise.results import aligned
+from steinwise.texts import aligned
 
 SHOWN = 4  # values of the KSD
 

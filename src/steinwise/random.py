@@ -36,3 +36,9 @@ def stream(seed: object, purpose: str, *index: int) -> np.random.Generator:
     """The generator for one purpose (and, within it, one index)."""
     entropy = [*seed_words(seed), zlib.crc32(purpose.encode()), *index]
     return np.random.Generator(np.random.Philox(np.random.SeedSequence(entropy)))
+
+
+def plain_seed(seed: object) -> int | list[int]:
+    """The seed as it can be written down: an integer, or the words of a JAX key."""
+    words = seed_words(seed)
+    return words[0] if len(words) == 1 else words

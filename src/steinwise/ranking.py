@@ -16,8 +16,9 @@ from steinwise.batches import Batches
 from steinwise.errors import InputError
 from steinwise.jackknife import jackknife_error
 from steinwise.optional import require
-from steinwise.random import stream
-from steinwise.results import SCHEMA_VERSION, aligned, plain_seed
+from steinwise.random import plain_seed, stream
+from steinwise.results import SCHEMA_VERSION
+from steinwise.texts import aligned
 
 if TYPE_CHECKING:
     import pandas as pd

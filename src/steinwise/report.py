@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steinwise.influence import dominance_note
-from steinwise.results import facts, format_pvalue, no_misfit, worst_first
+from steinwise.texts import facts, format_pvalue, no_misfit, worst_first
 
 if TYPE_CHECKING:
     from steinwise.results import CheckResult, CoordinateResult
