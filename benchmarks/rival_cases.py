@@ -16,6 +16,7 @@ METHODS: dict[str, AbstractMethod] = {
     "default": sw.methods.Transported(),
     "KSD, RBF": sw.methods.KSD(),
     "KSD, IMQ": sw.methods.KSD(sw.kernels.IMQ()),
+    "KSD, IMQ, median": sw.methods.KSD(sw.kernels.IMQ("median")),
     "KSD, RBF, a sign per draw": sw.methods.KSD(bootstrap="draws"),
     "KSD, RBF, multinomial": sw.methods.KSD(bootstrap="multinomial"),
     "KSD, RBF, linear": sw.methods.KSD(linear=True),
@@ -47,7 +48,6 @@ def size_methods(target: sw.Gaussian) -> dict[str, AbstractMethod]:
 
     null = partial(sw.methods.RFSD, null="target", gamma=0.25, target_draws=draws_of_target)
     return METHODS | {
-        "KSD, IMQ, median": sw.methods.KSD(sw.kernels.IMQ("median")),
         "FSSD-opt, IMQ": sw.methods.FSSD(sw.kernels.IMQ("median")),
         "FSSD, not optimised": sw.methods.FSSD(optimise=False),
         "RPhiSD, L1-IMQ, gamma and null as published": null("imq"),

@@ -137,10 +137,10 @@ class GibbsFactorisation(Panel):
                     "markersize": 4,
                 }
                 x = chain["iteration"]
-                if label not in labelled:
+                if label not in labelled:  # the first and longest: more would hide each other
+                    falls.plot(x, np.abs(chain["kccsd"]), **look)
                     falls.plot(x, chain["kccsd_error"], color=color, linestyle=":", linewidth=1.0)
                 labelled.add(label)
-                falls.plot(x, np.abs(chain["kccsd"]), **look)
                 sees.plot(x, chain["imbalance"], **look | {"label": None})
                 if row["method"] == "Gibbs":
                     height.plot(x, chain["log_posterior"], **look | {"label": None})
@@ -150,7 +150,7 @@ class GibbsFactorisation(Panel):
                     rmse.plot(
                         x, chain["rmse_now"], **look | {"label": None, "linewidth": 0.6}, alpha=0.7
                     )
-        falls.plot([], [], label="standard errors of the first", color=REFERENCE, linestyle=":")
+        falls.plot([], [], label="its standard error", color=REFERENCE, linestyle=":")
         sees.axhline(1, **REFERENCE_LINE)
         for ax in (falls, sees):
             ax.set_yscale("log")
@@ -159,7 +159,7 @@ class GibbsFactorisation(Panel):
             ax.set_ylim(min(values) - room, max(values) + room)
         for ax in (falls, sees, height, rmse):
             ax.set_xscale("log")
-        figure.legend(loc="outside lower center", ncols=4, fontsize=9, frameon=False)
+        figure.legend(loc="outside lower center", ncols=2, fontsize=9, frameon=False)
         return figure
 
     def measured(self, summary: dict[str, Any], seconds: Seconds) -> str:  # noqa: ARG002

@@ -42,7 +42,7 @@ class RightMarginals(Panel):
     def cells(self, quick: bool) -> Mapping[Cell, int]:
         values, d = ((QUICK["n"],), QUICK["d"]) if quick else (DRAWS, DIM)
         return {
-            cell(method, n=n, d=d): 3 if quick else repetitions_of(method, n)
+            cell(method, n=n, d=d): 3 if quick else repetitions_of(method, n, d)
             for n in values
             for method in (EXACT, APPROXIMATE)
         }

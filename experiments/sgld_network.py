@@ -1,12 +1,13 @@
 """Figure 3, left: which step size of SGLD do KCC-SD and the effective sample size choose?
 
 The posterior is that of `models.network` on the yacht data. The paper gives no prior, precision,
-bins or atoms; here the weights are standard normal, the precision is 10 or 100, and chains start at
-draws of the prior. KCC-SD is computed on some weights of every array of the network, each of which
-stands for its share of the array (few stiff weights near the output decide); its stand-in is the
-marginal histogram of a weight over draws that are not tested: the first fifth of the same
-chain as in the paper, or the other chains. A reference by Hamiltonian Monte Carlo says which step
-size gives the better predictions.
+bins or atoms; here the weights are standard normal and the precision is 10 or 100, or they have an
+sd of 2 with precision 10, and chains start at draws of the prior. KCC-SD is computed on some
+weights of every array of the network, each of which stands for its share of the array (few stiff
+weights near the output weigh most); its stand-in is the marginal histogram of a weight over draws
+that are not tested: the first fifth of the same chain as in the paper, or the other chains. A
+reference by Hamiltonian Monte Carlo says which step size gives the better predictions, and what all
+that is computed would be of good draws.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +24,7 @@ from jaxtyping import Array, Float
 from experiments.data import yacht
 from experiments.engine.figures import label_axes, new_grid, style
 from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell, rounded
-from experiments.models.network import Network, standardised, typical_spread
+from experiments.models.network import ARRAYS, Network, standardised, typical_spread
 from steinwise import functional
 from steinwise.chains import evenly
 from steinwise.conditionals import Histogram, TrainingData
@@ -36,9 +37,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-STEPS = {  # half decades around the edge of stability, which goes like 1 / precision
-    10: (1e-8, 1e-7, 1e-6, 1e-5, 3.2e-5, 1e-4, 3.2e-4, 1e-3, 1e-2),
-    100: (1e-8, 1e-7, 1e-6, 3.2e-6, 1e-5, 3.2e-5, 1e-4, 1e-3),
+STEPS = {  # of (precision, prior sd): half decades around the edge of stability
+    (10, 1): (1e-8, 1e-7, 1e-6, 1e-5, 3.2e-5, 1e-4, 3.2e-4, 1e-3, 1e-2),
+    (100, 1): (1e-8, 1e-7, 1e-6, 3.2e-6, 1e-5, 3.2e-5, 1e-4, 1e-3),
+    (10, 2): (1e-7, 1e-6, 1e-5, 3.2e-5, 1e-4, 3.2e-4, 1e-3),
 }
 BATCH = 256
 CHAINS = 4
@@ -69,16 +71,21 @@ ERRORS = {
 }
 
 
+def posterior(setting: Mapping[str, Any]) -> tuple[float, float]:
+    """The precision and the prior's sd, which is 1 where a setting has none."""
+    return setting["precision"], setting.get("prior_sd", 1)
+
+
 @cache  # what is compiled for a network serves all step sizes
-def network(data: str, precision: float) -> Network:
+def network(data: str, precision: float, prior_sd: float) -> Network:
     """On the yacht data, or on a small set of made-up data for a run in seconds."""
     if data == "yacht":
         inputs, responses = yacht()
-        return Network(standardised(inputs), standardised(responses), precision)
+        return Network(standardised(inputs), standardised(responses), precision, prior_sd)
     rng = np.random.default_rng(0)
     inputs = rng.normal(size=(308, 2))
     responses = np.sin(inputs[:, 0]) + 0.1 * rng.normal(size=308)
-    return Network(inputs, standardised(responses), precision, hidden=(4, 3))
+    return Network(inputs, standardised(responses), precision, prior_sd, hidden=(4, 3))
 
 
 @dataclass(frozen=True)
@@ -91,8 +98,9 @@ class SgldNetwork(Panel):
                 cell("SGLD", step=1e-3, burn_in=500, draws=500, **common): 1,
             }
         chosen = []
-        for precision, steps in STEPS.items():
+        for (precision, prior_sd), steps in STEPS.items():
             common = {"data": "yacht", "precision": precision}
+            common |= {} if prior_sd == 1 else {"prior_sd": prior_sd}
             chosen += [cell("HMC", burn_in=500, draws=1000, **common)]
             chosen += [
                 cell("SGLD", step=step, burn_in=50_000, draws=10_000, **common) for step in steps
@@ -101,73 +109,80 @@ class SgldNetwork(Panel):
 
     def run(self, task: Task) -> Outcome:
         """All chains of a step size together: one is the stand-in of the other."""
-        model = network(task["data"], task["precision"])
-        start = task.draws_generator().normal(size=(CHAINS, model.dim))
+        model = network(task["data"], *posterior(dict(task.cell.setting)))
+        start = model.prior_sd * task.draws_generator().normal(size=(CHAINS, model.dim))
         if task.cell.method == "HMC":
             draws, acceptance = hamiltonian(
                 model.log_density, start, task["burn_in"], task["draws"], task.seed()
             )
-            some = draws[:, evenly(draws.shape[1], PREDICTING)]
-            rhat = array_stats.rhat(
-                predicted(model, some), chain_axis=0, draw_axis=1, method="rank"
+            own = reference_only(model, draws) | {"acceptance": [rounded(a) for a in acceptance]}
+        else:
+            draws = SGLD(model.minibatch(BATCH), task["step"]).sample(
+                start, task["draws"], warmup=task["burn_in"], seed=task.seed(), progress=False
             )
-            return predictions(model, some) | {
-                "acceptance": rounded(acceptance),
-                "rhat": rounded(np.max(rhat)),
-            }
-        draws = SGLD(model.minibatch(BATCH), task["step"]).sample(
-            start, task["draws"], warmup=task["burn_in"], seed=task.seed(), progress=False
-        )
-        if not (np.isfinite(draws).all() and np.abs(draws).max() < 1e6):
-            return {"diverged": 1}
+            if not (np.isfinite(draws).all() and np.abs(draws).max() < 1e6):
+                return {"diverged": 1}
+            own = {"diverged": 0}
         chosen, standing_for = some_weights(model)
         effective = [
             array_stats.ess(chain[None, :, chosen], chain_axis=0, draw_axis=1, method="identity")
             for chain in draws
         ]
-        return predictions(model, draws[:, evenly(draws.shape[1], PREDICTING)]) | {
-            "diverged": 0,
-            "inverse_ess": [rounded(1 / np.average(e, weights=standing_for)) for e in effective],
-            "kccsd": discrepancies(model, draws, chosen, standing_for, task.seed()),
-        }
+        return (
+            own
+            | predictions(model, thinned(draws))
+            | {
+                "inverse_ess": [
+                    rounded(1 / np.average(e, weights=standing_for)) for e in effective
+                ],
+                "kccsd": discrepancies(model, draws, chosen, standing_for, task.seed()),
+            }
+        )
 
     def summarise(self, found: Found) -> dict[str, Any]:
         pooled = {one: together(outcomes) for one, outcomes in found.items()}
-        references = {one["precision"]: each for one, each in pooled.items() if one.method == "HMC"}
+        references = {
+            posterior(dict(one.setting)): each
+            for one, each in pooled.items()
+            if one.method == "HMC"
+        }
         rows = []
         for one, outcome in pooled.items():
             row = {"method": one.method, **dict(one.setting), "repetitions": len(found[one])}
             row |= {name: each for name, each in outcome.items() if name not in ("mean", "sd")}
-            if "kccsd" in outcome:
-                row |= errors(outcome, references[one["precision"]])
+            if one.method == "HMC":
+                row |= errors_among(outcome)
+            elif not outcome["diverged"]:
+                row |= errors(outcome, references[posterior(row)])
             rows.append(row)
         return {"rows": rows}
 
     def figure(self, summary: dict[str, Any], seconds: Seconds) -> "Figure":  # noqa: ARG002
-        shown = [row for row in summary["rows"] if "kccsd" in row]
-        precisions = sorted({row["precision"] for row in shown})
-        width = 4.9 * len(precisions)
-        figure, grid = new_grid(3, len(precisions), width, 9.0, sharex="col", sharey="row")
-        for column, precision in zip(grid.T, precisions, strict=True):
-            rows = [row for row in shown if row["precision"] == precision]
-            lost = [
-                row["step"]
-                for row in summary["rows"]
-                if row.get("diverged") and row["precision"] == precision
-            ]
-            label_axes(column[0], f"noise precision {precision}", "", "approximate KCC-SD")
+        posteriors = sorted({posterior(row) for row in summary["rows"]}, key=[*STEPS].index)
+        width = 1.2 + 3.7 * len(posteriors)
+        figure, grid = new_grid(3, len(posteriors), width, 9.0, sharex="col", sharey="row")
+        words = "approximate KCC-SD", "1 / effective sample size", "error against HMC"
+        for column, (precision, prior_sd) in zip(grid.T, posteriors, strict=True):
+            alike = [row for row in summary["rows"] if posterior(row) == (precision, prior_sd)]
+            (hmc,) = (row for row in alike if row["method"] == "HMC")
+            lost = [row["step"] for row in alike if row.get("diverged")]
+            rows = [row for row in alike if row["method"] == "SGLD" and not row["diverged"]]
+            of_first = column[0] is grid[0, 0]
+            titles = f"noise precision {precision}, prior sd {prior_sd}", "", ""
+            for ax, title, y in zip(column, titles, words, strict=True):
+                label_axes(ax, title, "step size" if ax is column[2] else "", y if of_first else "")
             for name, look in CURVES.items():
                 chains = [row["kccsd"][name] for row in rows]
                 _curve(column[0], rows, chains, f"KCC-SD, {name}", look)
-            column[0].set_yscale("symlog", linthresh=10)
-            label_axes(column[1], "", "", "1 / effective sample size")
+                _level(column[0], hmc["kccsd"][name], look)
             _curve(column[1], rows, [row["inverse_ess"] for row in rows], "inverse ESS", ESS_LOOK)
-            column[1].set_yscale("log")
-            column[1].set_ylim(0.03, 1)
-            label_axes(column[2], "", "step size", "error against HMC")
+            _level(column[1], hmc["inverse_ess"], ESS_LOOK)
             for name, (label, look) in ERRORS.items():
                 _curve(column[2], rows, [row[name] for row in rows], label, look)
-            column[2].set_yscale("log")
+                _level(column[2], hmc[name], look)
+            column[0].set_yscale("symlog", linthresh=10)
+            for ax in column[1:]:
+                ax.set_yscale("log")
             for ax in column:
                 ax.set_xscale("log")
                 for step in lost:
@@ -180,39 +195,49 @@ class SgldNetwork(Panel):
             handles.values(),
             handles.keys(),
             loc="outside lower center",
-            ncols=2,
+            ncols=3,
             fontsize=9,
             frameon=False,
-            title="small: single chains; lines: their median; grey bars: diverged",
+            title="small: single chains; lines: their median; grey lines: medians of HMC's chains, "
+            "whose errors are against each other; grey bars: diverged",
             title_fontsize=8,
         )
         return figure
 
     def measured(self, summary: dict[str, Any], seconds: Seconds) -> str:  # noqa: ARG002
         names = [*VARIANTS]
-        head = ["precision", "step", *(f"KCC-SD, {name}" for name in names)]
+        head = ["precision", "prior sd", "step", *(f"KCC-SD, {name}" for name in names)]
         head += ["1 / ESS", "error of the mean", "error of log sd", "log posterior"]
         lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
         for row in summary["rows"]:
-            start = f"| {row['precision']} | "
-            if row["method"] == "HMC":
-                lines.append(
-                    f"{start}HMC |{' |' * (len(names) + 3)} {np.median(row['log_posterior']):.0f} |"
+            step = f"{row['step']:g}" if row["method"] == "SGLD" else row["method"]
+            start = "| {} | {} | {} | ".format(*posterior(row), step)
+            if row.get("diverged"):
+                lines.append(f"{start}diverged |{' |' * (len(names) + 3)}")
+                continue
+            found = [row["kccsd"][name] for name in names]
+            found += [row["inverse_ess"], *(row[name] for name in ERRORS), row["log_posterior"]]
+            lines.append(start + " | ".join(f"{np.median(v):.3g}" for v in found) + " |")
+        references = [row for row in summary["rows"] if row["method"] == "HMC"]
+        about = [
+            "| precision | prior sd | acceptance | R-hat | sd of a conditional |",
+            "|---" * 5 + "|",
+        ]
+        for row in references:
+            spread = ", ".join(f"{name} {sd:.2g}" for name, sd in row["conditional_sd"].items())
+            about.append(
+                "| {} | {} | {:.2f} | {:.3f} | {} |".format(
+                    *posterior(row), min(row["acceptance"]), row["rhat"], spread
                 )
-            elif "kccsd" not in row:
-                lines.append(f"{start}{row['step']:g} | diverged |{' |' * (len(names) + 3)}")
-            else:
-                found = [row["kccsd"][name] for name in names]
-                found += [row["inverse_ess"], *(row[name] for name in ERRORS)]
-                cells = [f"{np.median(v):.3g}" for v in [*found, row["log_posterior"]]]
-                lines.append(f"{start}{row['step']:g} | {' | '.join(cells)} |")
-        head = "; ".join(
-            f"acceptance {row['acceptance']:.2f}, largest R-hat of predictions {row['rhat']:.3f} "
-            f"at precision {row['precision']}"
-            for row in summary["rows"]
-            if row["method"] == "HMC"
+            )
+        return (
+            "Medians of the chains; errors of an HMC chain are against the others:\n\n"
+            + "\n".join(lines)
+            + "\n\nThe HMC runs: the least acceptance of a chain, the largest R-hat of predictions "
+            "and, by array, the typical sd of a weight's conditional at a mode:\n\n"
+            + "\n".join(about)
+            + "\n"
         )
-        return f"HMC: {head}. Medians of the chains:\n\n" + "\n".join(lines) + "\n"
 
 
 def _curve(ax: "Axes", rows: list[dict], chains: list[list[float]], label: str, look: dict) -> None:
@@ -231,10 +256,16 @@ def _curve(ax: "Axes", rows: list[dict], chains: list[list[float]], label: str, 
     ax.plot([row["step"] for row in rows], middle, label=label, markersize=6, linewidth=1.4, **look)
 
 
+def _level(ax: "Axes", values: list[float], look: dict) -> None:
+    """What the curve of this look would be with good draws."""
+    style = look.get("linestyle", "-")
+    ax.axhline(np.median(values), color=REFERENCE, linewidth=1.0, linestyle=style, zorder=0)
+
+
 def hamiltonian(
     log_density: Callable[[Array], Array], start: np.ndarray, burn_in: int, n: int, seed: int
-) -> tuple[np.ndarray, float]:
-    """Draws of BlackJAX's HMC, 100 leapfrog steps a draw, and the share that was accepted."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draws of BlackJAX's HMC, 100 leapfrog steps a draw, and the share accepted in each chain."""
     import blackjax
 
     def chain(key: jax.Array, start: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -257,7 +288,24 @@ def hamiltonian(
         draws, accepted = jax.jit(
             lambda keys, start: jax.lax.map(lambda a: chain(*a), (keys, start))
         )(keys, jnp.asarray(start))
-    return np.asarray(draws), float(np.asarray(accepted).mean())
+    return np.asarray(draws), np.asarray(accepted).mean(axis=1)
+
+
+def thinned(draws: np.ndarray) -> np.ndarray:
+    """The draws of every chain whose predictions are computed."""
+    return draws[:, evenly(draws.shape[1], PREDICTING)]
+
+
+def reference_only(model: Network, draws: np.ndarray) -> Outcome:
+    """Whether the reference has converged, and how wide the conditionals are in each array."""
+    rhat = array_stats.rhat(
+        predicted(model, thinned(draws)), chain_axis=0, draw_axis=1, method="rank"
+    )
+    spread, arrays = typical_spread(model), model.layer()
+    return {
+        "rhat": rounded(np.max(rhat)),
+        "conditional_sd": {name: rounded(spread[arrays == k][0]) for k, name in enumerate(ARRAYS)},
+    }
 
 
 def predicted(model: Network, draws: np.ndarray) -> Float[np.ndarray, "chains draws data"]:
@@ -346,6 +394,17 @@ def together(outcomes: Sequence[Outcome]) -> Outcome:
         else:
             found[name] = max(values)
     return found
+
+
+def errors_among(reference: Outcome) -> Outcome:
+    """Of every chain of the reference, against its others."""
+
+    def of(chosen: Sequence[int]) -> Outcome:
+        return {name: [reference[name][c] for c in chosen] for name in ("mean", "sd")}
+
+    every = range(len(reference["mean"]))
+    each = [errors(of([c]), of([other for other in every if other != c])) for c in every]
+    return together(each)
 
 
 def errors(outcome: Outcome, reference: Outcome) -> Outcome:

@@ -19,6 +19,7 @@ ONE_THREAD = {  # a sum over threads has no fixed order, and processes are what 
     "OPENBLAS_NUM_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
 }
+PATIENCE = 60  # seconds that workers of a cluster have to come
 
 
 def performed(
@@ -85,9 +86,16 @@ def cluster(address: str) -> Iterator[tuple[Executor, int]]:
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("--dask needs dask: pip install 'steinwise[cluster]'") from error
     with Client(address) as client:
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError as error:
+            raise RuntimeError(
+                f"the scheduler at {address} has no workers after {PATIENCE} s: start some with "
+                f"'dask worker {address} --nthreads 1'."
+            ) from error
         threads = client.nthreads()
         assert isinstance(threads, dict)  # not a coroutine: the client is not asynchronous
-        if max(threads.values(), default=1) > 1:
+        if max(threads.values()) > 1:
             raise RuntimeError(
                 f"the workers of {address} have up to {max(threads.values())} threads: start them "
                 "with --nthreads 1, since CPU seconds are counted by process."

@@ -1,7 +1,7 @@
 r"""A Bayesian neural network for regression: 6-40-10-1 with sigmoid units, 701 weights.
 
 .. math:: y_i \sim N(f_w(x_i), 1/\tau), \qquad f_w = W_3 s(W_2 s(W_1 x + b_1) + b_2) + b_3, \qquad
-    w \sim N(0, I)
+    w \sim N(0, \sigma^2 I)
 
 Inputs and responses are standardised. The paper gives neither the prior nor the precision tau.
 """
@@ -18,6 +18,7 @@ from steinwise.samplers import Minibatch
 from steinwise.target import AbstractTarget, Target
 
 HIDDEN = (40, 10)
+ARRAYS = ("W1", "b1", "W2", "b2", "W3", "b3")
 
 
 def standardised(values: np.ndarray) -> np.ndarray:
@@ -31,11 +32,12 @@ class Network:
     inputs: np.ndarray
     responses: np.ndarray
     precision: float  # of the noise
+    prior_sd: float = 1.0  # of a weight
     hidden: tuple[int, int] = HIDDEN
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Of W1, b1, W2, b2, W3 and b3, in the order of the weights' vector."""
+        """Of the `ARRAYS`, in the order of the weights' vector."""
         (first, second), inputs = self.hidden, self.inputs.shape[1]
         return (inputs, first), (first,), (first, second), (second,), (second,), ()
 
@@ -58,7 +60,7 @@ class Network:
         return jax.nn.sigmoid(jax.nn.sigmoid(inputs @ w1 + b1) @ w2 + b2) @ w3 + b3
 
     def log_prior(self, w: Float[Array, " d"]) -> Float[Array, ""]:
-        return -0.5 * jnp.sum(w**2)
+        return -0.5 * jnp.sum((w / self.prior_sd) ** 2)
 
     def log_likelihood(self, w: Float[Array, " d"], row: tuple[ArrayLike, ArrayLike]) -> Array:
         """Of one datum, or of several together."""
@@ -119,7 +121,7 @@ def _line_scores(
             line = jax.vmap(partial(passed.along, int(layer)), in_axes=(None, None, 0))
             over_lines = jax.vmap(line)(index, w[np.array(coordinates)[chosen]], y[chosen])
             out = out.at[chosen].set(over_lines)
-        return out - y  # the prior's score
+        return out - y / network.prior_sd**2  # the prior's score
 
     return jax.lax.map(draw, (x, y))
 
@@ -168,14 +170,14 @@ class _Pass:
 def typical_spread(network: Network, steps: int = 2000) -> Float[np.ndarray, " d"]:
     r"""A standard deviation of p(w_j | w_-j) for every weight, the same in all of an array.
 
-    The median over the array's weights of :math:`(1 + \tau \sum_i (df(x_i)/dw_j)^2)^{-1/2}` at a
-    mode of the posterior. Units may change places between chains, so that weights of one array
-    are alike, and only they.
+    The median over the array's weights, at a mode of the posterior, of
+    :math:`(\sigma^{-2} + \tau \sum_i (df(x_i)/dw_j)^2)^{-1/2}`. Units may change places between
+    chains, so that weights of one array are alike, and only they.
     """
     import optax
 
     adam = optax.adam(0.02)
-    start = np.random.default_rng(0).normal(size=network.dim)
+    start = network.prior_sd * np.random.default_rng(0).normal(size=network.dim)
 
     @jax.jit
     def found(w: Array) -> Array:
@@ -186,7 +188,7 @@ def typical_spread(network: Network, steps: int = 2000) -> Float[np.ndarray, " d
 
         w, _ = jax.lax.fori_loop(0, steps, step, (w, adam.init(w)))
         slopes = jax.jacrev(lambda w: network.predict(w, jnp.asarray(network.inputs)))(w)
-        return (1 + network.precision * jnp.sum(slopes**2, axis=0)) ** -0.5
+        return (network.prior_sd**-2 + network.precision * jnp.sum(slopes**2, axis=0)) ** -0.5
 
     with jax.enable_x64(True):
         each = np.asarray(found(jnp.asarray(start)))

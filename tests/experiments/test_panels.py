@@ -2,6 +2,7 @@
 
 import functools
 import json
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 from numpy.polynomial.hermite_e import hermegauss
 
 import experiments
+import steinwise as sw
 from experiments import __main__ as command_line
 from experiments import goodness_of_fit, right_marginals
 from experiments.engine import executors, runner
@@ -68,7 +70,8 @@ WITH_CHAINS = {"sgld_network", "gibbs_factorisation", "biased_metropolis"}  # mi
 def test_committed_records_are_what_the_code_gives(study):
     """Of every method the three cheapest: a change that outdates records must take them away.
 
-    Other processors sum in another order, so that a bootstrap may end on the other side.
+    Other processors sum in another order, so that a bootstrap or two of the 1000 may end on the
+    other side.
     """
     folder = Path(experiments.__file__).parent
     recorded = Store(folder, study).read()
@@ -76,7 +79,65 @@ def test_committed_records_are_what_the_code_gives(study):
     for method in {task.cell.method for task in recorded}:
         own = sorted((task for task in recorded if task.cell.method == method), key=cost.get)
         for task in own[:3]:
-            assert STUDIES[study].run(task) == pytest.approx(recorded[task].outcome, rel=0.01), task
+            expected = pytest.approx(recorded[task].outcome, rel=0.01, abs=0.0021)
+            assert STUDIES[study].run(task) == expected, task
+
+
+OF_CHAINS = {  # a task of a minute or two, and what must come again, by name
+    "sgld_network": (
+        lambda task: task.cell.method == "SGLD" and task["step"] == 1e-4,
+        lambda found: found["kccsd"] | {"log_posterior": found["log_posterior"]},
+    ),
+    "gibbs_factorisation": (
+        lambda task: task.cell.method == "frozen",
+        lambda found: {name: found[name] for name in ("kccsd_error", "imbalance", "rmse")},
+    ),
+    "biased_metropolis": (
+        lambda task: task["bias"] == 0.2,
+        lambda found: {name: found[name] for name in ("kccsd", "one_step", "sd")},
+    ),
+}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("study", sorted(WITH_CHAINS))
+def test_committed_records_of_chains_are_what_the_code_gives(study):
+    """Catches records of another sampler, prior, kernel or stand-in.
+
+    On another processor chains part from their twins: means are compared, with the spread of the
+    chains. Data are needed, as for `make reproduce`.
+    """
+    wanted, values = OF_CHAINS[study]
+    recorded = Store(Path(experiments.__file__).parent, study).read()
+    task = next(task for task in recorded if wanted(task))
+    before, now = values(recorded[task].outcome), values(STUDIES[study].run(task))
+    for name, each in before.items():
+        error = 4 * np.std(each) / np.sqrt(len(each)) + 0.01 * np.abs(np.mean(each))
+        assert np.mean(now[name]) == pytest.approx(np.mean(each), abs=error), name
+
+
+def learnt(n):
+    """Of panel 6 with d = 30: how much better networks predict than marginals; the statistic."""
+    runs = []
+    for seed in range(5 if n == 500 else 1):
+        draws, target = goodness_of_fit.laplace_noise(np.random.default_rng(seed), n, 30)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sw.SteinwiseWarning)  # that nothing was learnt
+            result = sw.check(draws, target, method="kccsd", seed=seed)
+        gains = [row.marginal_loss - row.validation_loss for row in result.learnt]
+        runs.append((gains, result.statistic))
+    gains, statistics = zip(*runs, strict=True)
+    return np.array(gains), np.array(statistics)
+
+
+def test_why_panel_6_is_not_as_in_the_paper():
+    """What the page says: too few draws to learn from, and a negative mean with what was learnt."""
+    gains, statistics = learnt(500)
+    assert abs(gains.mean()) < 0.03
+    assert np.median(statistics) < 0
+    gains, statistics = learnt(5000)
+    assert (gains > 0.05).all()
+    assert statistics[0] > 0
 
 
 def test_panels_of_a_study_run_their_tasks_in_the_same_way():

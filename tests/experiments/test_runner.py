@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from dask.distributed import LocalCluster
 
+from experiments.__main__ import main as command
 from experiments.engine import executors, runner
 from experiments.engine.page import SLOT, publish
 from experiments.engine.records import Store
@@ -148,6 +150,35 @@ def test_workers_with_several_threads_are_refused():
         executors.cluster(local.scheduler_address),
     ):
         pass
+
+
+def test_a_cluster_without_workers_is_refused(monkeypatch):
+    """Catches a run that waits for ever, with nothing under way."""
+    monkeypatch.setattr(executors, "PATIENCE", 0.2)
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as local,
+        pytest.raises(RuntimeError, match=r"has no workers after 0\.2 s"),
+        executors.cluster(local.scheduler_address),
+    ):
+        pass
+
+
+def test_the_command_runs_on_the_cluster_it_is_given(monkeypatch, tmp_path):
+    """Catches an address that is not passed on; what a cluster does is tested above."""
+    seen = []
+
+    def run(panels, folder, executor, workers, **options):
+        seen.append((executor.submit(os.getpid).result(), workers, folder, options))
+
+    monkeypatch.setattr(runner, "run", run)
+    with LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
+    ) as local:
+        options = ["right_draws", "--dask", local.scheduler_address, "--into", str(tmp_path)]
+        CliRunner().invoke(command, [*options, "--repetitions", "2"], catch_exceptions=False)
+        (worker,) = local.workers.values()
+        expected = worker.pid, 1, tmp_path, {"repetitions": 2, "quick": False}
+    assert seen == [expected]
 
 
 def test_every_cell_has_its_first_repetition_before_any_has_its_second():

@@ -40,6 +40,8 @@ def test_curves_along_a_run():
     found = gibbs_factorisation.curves(kept, np.array([1.0]))
     assert found["iteration"] == [5, 10, 15, 20]
     assert found["kccsd"] == [4, 2, 2, 2]
+    # sqrt of the sum of squares, by the number: the mean of independent terms around 0
+    assert found["kccsd_error"] == pytest.approx([4, 2, np.sqrt(20) / 3, np.sqrt(24) / 4], rel=1e-4)
     assert found["imbalance"] == [8, 4, 2, 1]
     assert found["rmse"] == [0, 1, 1, 1]
     assert found["rmse_now"] == [0, 2, 1, 1]
@@ -95,7 +97,8 @@ def test_the_reference_is_right_where_the_posterior_is_known():
         lambda x: -((x - 3.0) ** 2).sum() / 8, np.zeros((2, 1)), 200, 2000, seed=0
     )
     assert draws.shape == (2, 2000, 1)
-    assert accepted > 0.5
+    assert accepted.shape == (2,)
+    assert (accepted > 0.5).all()
     assert abs(draws.mean() - 3) < 0.3
     assert abs(draws.std() - 2) < 0.3
 
@@ -107,3 +110,20 @@ def test_errors_are_measured_against_the_pooled_reference():
     found = sgld_network.errors(outcome, reference)
     assert found["mean_error"] == pytest.approx([0, np.sqrt(0.5)], rel=1e-4)
     assert found["spread_error"] == pytest.approx([0, np.log(2) / np.sqrt(2)], rel=1e-4)
+
+
+def test_errors_of_the_reference_are_against_its_other_chains():
+    """Catches a chain that is compared with itself: all would be a third too small."""
+    means, sds = [[0.0], [0.0], [3.0]], [[1.0], [1.0], [1.0]]
+    found = sgld_network.errors_among({"mean": means, "sd": sds, "log_posterior": [0, 0, 0]})
+    of_pair = np.sqrt(1 + 1.5**2)  # chains 1 and 3 together: mean 1.5
+    assert found["mean_error"] == pytest.approx([1.5 / of_pair, 1.5 / of_pair, 3], rel=1e-4)
+    assert found["spread_error"] == pytest.approx([np.log(of_pair)] * 2 + [0], rel=1e-4, abs=1e-9)
+
+
+def test_another_prior_is_that_of_weights_in_other_units():
+    """sd 2: the same density as sd 1 of half the weights, where the data say nothing."""
+    inputs, responses = np.ones((5, 2)), np.zeros(5)
+    wide, usual = (Network(inputs, responses, 1e-12, sd, hidden=(4, 3)) for sd in (2.0, 1.0))
+    w = np.random.default_rng(0).normal(size=wide.dim)
+    assert wide.log_density(2 * w) == pytest.approx(float(usual.log_density(w)), rel=1e-5)
