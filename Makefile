@@ -6,7 +6,7 @@ PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CPUS   ?= 2
 
 .PHONY: help demo test lint docs test-scale test-experiments test-browser test-adapters test-statistical
-.PHONY: test-latest
+.PHONY: test-levels test-docs test-latest
 .PHONY: size power cost bench reproduce clean
 .DEFAULT_GOAL := help
 
@@ -16,6 +16,8 @@ help:
 	@echo "make docs              build the documentation into out/docs, in an environment of its own"
 	@echo "make test-scale        memory budgets, stored draws and clusters, in processes of their own"
 	@echo "make test-experiments  the paper's panels, each on a small scale"
+	@echo "make test-levels       rejection rates of draws that are right, from some hundred repetitions"
+	@echo "make test-docs         the code on the pages of the documentation"
 	@echo "make test-adapters     the adapters with NumPyro, BlackJAX, PyMC, Stan, PyTorch and ArviZ"
 	@echo "make test-browser      the report in a headless Chromium"
 	@echo "make test-statistical  the size and power suites at full size (about twenty minutes)"
@@ -51,12 +53,19 @@ lint: $(VENV)/.test
 	$(BIN)/pyright
 
 test: lint
-	$(BIN)/python -m pytest -n $(CPUS) -m "not full" --ignore tests/experiments --ignore tests/scale
+	$(BIN)/python -m pytest -n $(CPUS) -m "not full" src tests experiments README.md \
+	  --ignore tests/experiments --ignore tests/scale --ignore tests/statistical
 
 test-scale test-experiments: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(CPUS) -m "not full" tests/$(@:test-%=%)
 
-# the code on the pages runs in `make test` and `make test-adapters`
+test-levels: $(VENV)/.test
+	$(BIN)/python -m pytest -n $(CPUS) -m "not full" tests/statistical
+
+test-docs: $(VENV)/.test
+	$(BIN)/python -m pytest -n $(CPUS) docs
+
+# the code on the pages runs in `make test-docs` and `make test-adapters`
 docs: .venv-docs/.docs
 	.venv-docs/bin/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet docs out/docs
 	@echo "the documentation is in out/docs/index.html"

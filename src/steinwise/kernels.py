@@ -558,7 +558,7 @@ def narrowed(kernel: AbstractKernel, dtype: str, *points: np.ndarray) -> list[np
     """Points in this precision, moved together towards 0 before digits go, where that is allowed.
 
     >>> narrowed(RBF(), "float32", np.array([[1e9], [1e9 + 1]]))[0].tolist()
-    [[-0.5], [0.5]]
+    [[0.0], [1.0]]
     """
     if np.dtype(dtype) == np.float64:
         return list(points)
