@@ -11,5 +11,5 @@ PANEL = PowerPanel(
     varied="n",
     values=(200, 500, 1000, 2000, 5000),
     fixed=30,
-    repetitions=100,
+    repetitions=30,
 )
