@@ -366,7 +366,7 @@ def _learning(
     marginal = marginal_losses(data)
     losses = [None] * len(data.labels) if log_density is None else -log_density.mean(axis=0)
     models = fitted.chosen(len(data.labels))
-    rows = zip(data.labels, models, losses, marginal, strict=True)
+    rows, wanted = zip(data.labels, models, losses, marginal, strict=True), set(labels)
     return Learning(
         train=len(data.train),
         validation=len(data.validation),
@@ -375,7 +375,7 @@ def _learning(
         rows=tuple(
             Learnt(name, model, None if loss is None else float(loss), float(alone))
             for name, model, loss, alone in rows
-            if name in labels
+            if name in wanted
         ),
     )
 
