@@ -7,11 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 
 import steinwise as sw
+from steinwise._internal.run_options import Work
+from steinwise.draws.samples import Samples
 from steinwise.methods import AbstractMethod
-from steinwise.samples import Samples
-from steinwise.statistics import FeatureProduct, Mean
+from steinwise.methods.statistics import FeatureProduct, Mean
 from steinwise.target import AbstractTarget
-from steinwise.work import Work
 
 CURVATURE = 0.5
 GRID = np.linspace(-5.5, 5.5, 401)

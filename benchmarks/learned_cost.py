@@ -25,9 +25,9 @@ def training(n: int, d: int):
     import numpy as np
 
     import steinwise as sw
+    from steinwise._internal.run_options import Work
     from steinwise.conditionals import TrainingData
-    from steinwise.samples import part_sizes
-    from steinwise.work import Work
+    from steinwise.draws.samples import part_sizes
 
     train, validation, _ = part_sizes((0.2, 0.1, 0.7), n)
     x = np.random.default_rng(0).laplace(size=(train + validation, d))

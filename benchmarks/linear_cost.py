@@ -40,7 +40,7 @@ def kccsd_seconds() -> dict[str, float]:
     import numpy as np
 
     import steinwise as sw
-    from steinwise.work import Work
+    from steinwise._internal.run_options import Work
 
     target, work = sw.Gaussian(np.zeros(DIM), np.eye(DIM)), Work(progress=False)
     samples = sw.Samples.of(np.random.default_rng(0).normal(size=(FEW, DIM)), independent=True)

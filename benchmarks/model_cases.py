@@ -13,7 +13,7 @@ import steinwise as sw
 from benchmarks import examples, simulate
 from benchmarks.cases import LEVEL, Case, Outcome, Rule
 from benchmarks.size import interval
-from steinwise.ranking import WORSE
+from steinwise.results.comparison import WORSE
 
 METHODS = {
     "KSD": "ksd",

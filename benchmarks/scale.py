@@ -83,11 +83,11 @@ def hot_loop() -> dict[str, Any]:
     import numpy as np
 
     import steinwise as sw
-    from steinwise import transport
-    from steinwise.following import follow, make_guide
-    from steinwise.lines import QUANTILES
-    from steinwise.transport import Features
-    from steinwise.walks import LINES_AT_ONCE
+    from steinwise.methods.transported import terms as transport
+    from steinwise.methods.transported.slab_pass import LINES_AT_ONCE
+    from steinwise.methods.transported.terms import Features
+    from steinwise.orbits.lines import QUANTILES
+    from steinwise.orbits.quadrature import follow, make_guide
 
     target = sw.Gaussian(np.zeros(DIM), np.eye(DIM))
     many = np.random.default_rng(0).normal(size=(DRAWS, DIM))

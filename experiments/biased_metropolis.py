@@ -23,7 +23,7 @@ from experiments.engine.figures import REFERENCE_LINE, label_axes, lines, new_gr
 from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell, rounded
 from experiments.goodness_of_fit import rates_and_bars, rejections
 from steinwise.methods import KCCSD, AbstractMethod, Transported
-from steinwise.plots import REFERENCE
+from steinwise.results.plots import REFERENCE
 from steinwise.samplers import MetropolisWithinGibbs
 
 if TYPE_CHECKING:

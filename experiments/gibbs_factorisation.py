@@ -18,7 +18,7 @@ from experiments.data import movielens
 from experiments.engine.figures import REFERENCE_LINE, label_axes, new_grid, style
 from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell, rounded
 from experiments.models.factorisation import Factorisation, State, imbalance
-from steinwise.plots import REFERENCE
+from steinwise.results.plots import REFERENCE
 from steinwise.samplers import AbstractSampler
 
 if TYPE_CHECKING:

@@ -26,12 +26,12 @@ from experiments.engine.figures import label_axes, new_grid, style
 from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell, rounded
 from experiments.models.network import ARRAYS, Network, standardised, typical_spread
 from steinwise import functional
-from steinwise.chains import evenly
+from steinwise._internal.run_options import Work
 from steinwise.conditionals import Histogram, TrainingData
+from steinwise.draws.chain_diagnostics import evenly
 from steinwise.kernels import RBF
-from steinwise.plots import REFERENCE
+from steinwise.results.plots import REFERENCE
 from steinwise.samplers import SGLD
-from steinwise.work import Work
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -90,7 +90,7 @@ def test_a_failure_inside_is_no_verdict_and_shows_its_traceback_on_demand(
     def fails(*_, **__):
         raise RuntimeError("the disk is on fire")
 
-    monkeypatch.setattr("steinwise.checks.plan_batches", fails)
+    monkeypatch.setattr("steinwise.api.check.plan_batches", fails)
     assert call(folder, "check", "right.npz") == 3
     assert capsys.readouterr().err == "no verdict: RuntimeError: the disk is on fire\n"
     assert call(folder, "check", "right.npz", "--traceback") == 3

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from steinwise.plots import REFERENCE
+from steinwise.results.plots import REFERENCE
 
 if TYPE_CHECKING:
     import numpy as np

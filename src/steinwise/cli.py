@@ -18,7 +18,7 @@ import click
 import steinwise
 
 if TYPE_CHECKING:
-    from steinwise.samples import Samples
+    from steinwise.draws.samples import Samples
     from steinwise.target import AbstractTarget
 
 FITS, MISFIT, BAD_INPUT, NO_VERDICT = 0, 1, 2, 3
@@ -244,8 +244,8 @@ def _read(
     group: str,
     independent: bool | None,
 ) -> "tuple[Samples, AbstractTarget]":
+    from steinwise.draws.files import read_draws
     from steinwise.errors import InputError
-    from steinwise.files import read_draws
     from steinwise.target import as_target
 
     if path.suffix.lower() in CONTAINERS:

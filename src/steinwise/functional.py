@@ -21,15 +21,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from steinwise.kernels import (
-    AbstractKernel,
-    along_difference,
-    amid,
-    in_precision_of,
-    one_per_coordinate,
-    over_pairs,
-    squared_distances,
-)
+from steinwise.kernels import AbstractKernel
+from steinwise.kernels.base import over_pairs
+from steinwise.kernels.pairs import along_difference, squared_distances
+from steinwise.kernels.per_coordinate import one_per_coordinate
+from steinwise.kernels.precision import in_precision_of, robust_centre
 
 
 def ksd(
@@ -92,7 +88,7 @@ def imq_ksds(
     estimator: str = "u",
 ) -> Float[Array, " b"]:
     """KSD^2 with each of several IMQ kernels: what KSDAgg aggregates."""
-    x = x - amid(x)
+    x = x - robust_centre(x)
     grams = imq_stein_grams(jnp.asarray(bandwidths, x.dtype), x, x, score, score)
     return jax.vmap(functools.partial(_mean_over_pairs, estimator=estimator))(grams)
 

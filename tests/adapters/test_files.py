@@ -12,7 +12,7 @@ import zarr
 
 import steinwise as sw
 from steinwise.cli import run
-from steinwise.files import read_draws
+from steinwise.draws.files import read_draws
 
 X = np.random.default_rng(0).normal(size=(4, 100, 2))
 TARGET = "import jax.numpy as jnp\ndef normal(x):\n    return -0.5 * jnp.sum(x**2)\n"

@@ -8,8 +8,10 @@ import numpy as np
 
 import steinwise as sw
 from benchmarks.examples import gaussian_conditionals
-from steinwise.batches import plan_batches
+from steinwise._internal.run_options import Work
+from steinwise.calibration.batches import plan_batches
 from steinwise.conditionals import KDE, Histogram, Linear, MixtureDensity
+from steinwise.draws.samples import Samples
 from steinwise.methods import (
     FSSD,
     KCCSD,
@@ -22,8 +24,6 @@ from steinwise.methods import (
     SlicedKSD,
     Transported,
 )
-from steinwise.samples import Samples
-from steinwise.work import Work
 
 N = 60  # a batch each, so that the order of the draws cannot matter
 

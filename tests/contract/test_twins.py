@@ -11,7 +11,8 @@ import pytest
 
 import steinwise as sw
 from steinwise import functional
-from steinwise.batches import plan_batches
+from steinwise._internal.run_options import Work
+from steinwise.calibration.batches import plan_batches
 from steinwise.methods import (
     BY_NAME,
     FSSD,
@@ -24,8 +25,7 @@ from steinwise.methods import (
     SlicedKSD,
     Transported,
 )
-from steinwise.methods.importance_laws import LAWS, AbstractLaw, MultiquadricLaw, SecantLaw
-from steinwise.work import Work
+from steinwise.methods.rfsd_bases import LAWS, AbstractLaw, MultiquadricLaw, SecantLaw
 from tests.contract.methods import METHODS, draws, method, normal, prepared, statistic
 
 

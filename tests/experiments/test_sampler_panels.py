@@ -8,7 +8,7 @@ import pytest
 import steinwise as sw
 from experiments import biased_metropolis, gibbs_factorisation, sgld_network
 from experiments.models.network import Network
-from steinwise.chains import evenly
+from steinwise.draws.chain_diagnostics import evenly
 from steinwise.samplers import MetropolisWithinGibbs
 
 

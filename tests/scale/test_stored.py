@@ -10,8 +10,8 @@ from dask.distributed import Client, LocalCluster
 
 import steinwise as sw
 from benchmarks import simulate
-from steinwise import walks
-from steinwise.stored import mapped, read_rows, take_rows
+from steinwise.draws.storage import mapped, read_rows, take_rows
+from steinwise.methods.transported import slab_pass as walks
 
 TARGET = sw.Gaussian(np.zeros(3), np.eye(3))
 

@@ -5,15 +5,16 @@ import pytest
 
 import steinwise as sw
 from benchmarks.size import interval
-from steinwise import transport
-from steinwise.batches import Batches, _cut, _even
-from steinwise.calibration import calibrate
-from steinwise.lines import NormalLines
-from steinwise.methods.transported import Transported, _expected
-from steinwise.samples import Samples
-from steinwise.signs import bootstrap, rademacher
-from steinwise.statistics import BatchSums
-from steinwise.work import Work
+from steinwise._internal.run_options import Work
+from steinwise.calibration.batch_sums import BatchSums
+from steinwise.calibration.batches import Batches, _cut, _even
+from steinwise.calibration.pvalues import calibrate
+from steinwise.calibration.signs import bootstrap, rademacher
+from steinwise.draws.samples import Samples
+from steinwise.methods.transported import Transported
+from steinwise.methods.transported import terms as transport
+from steinwise.methods.transported.method import _expected
+from steinwise.orbits.lines import NormalLines
 
 
 def sums_of_tails(

@@ -5,8 +5,8 @@ from typing import Any
 
 from steinwise.adapters.common import Block, Variable, samples_of
 from steinwise.adapters.containers import read_group, select, variables
+from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
-from steinwise.samples import Samples
 from steinwise.target import AbstractTarget, as_target
 
 LIBRARIES = ("numpyro", "pymc", "stan", "bridgestan")

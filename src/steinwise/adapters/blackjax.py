@@ -7,8 +7,8 @@ import jax
 import numpy as np
 
 from steinwise.adapters.common import Block, Variable, labels, samples_of, split
+from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
-from steinwise.samples import Samples
 from steinwise.target import AbstractTarget, Target
 
 Axes = Literal["draw", "draw chain", "chain draw"]

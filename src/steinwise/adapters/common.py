@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
-from steinwise.samples import Samples
 from steinwise.target import AbstractTarget, Target
 
 SOME = 5  # names shown in a message

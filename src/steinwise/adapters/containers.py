@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from steinwise._internal.optional import require
 from steinwise.adapters.common import Variable
 from steinwise.errors import InputError
-from steinwise.optional import require
 
 
 def read_group(container: Any, group: str) -> Any:

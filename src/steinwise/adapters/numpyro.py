@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from steinwise._internal.optional import require
+from steinwise._internal.random import stream
 from steinwise.adapters.common import (
     Block,
     Variable,
@@ -14,10 +16,8 @@ from steinwise.adapters.common import (
     samples_of,
     split,
 )
+from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
-from steinwise.optional import require
-from steinwise.random import stream
-from steinwise.samples import Samples
 from steinwise.target import AbstractTarget, Target
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from steinwise._internal.optional import require
 from steinwise.adapters.common import (
     Block,
     Variable,
@@ -20,9 +21,8 @@ from steinwise.adapters.common import (
     split,
 )
 from steinwise.adapters.containers import read_group, variables
+from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, TargetError
-from steinwise.optional import require
-from steinwise.samples import Samples
 from steinwise.target import AbstractTarget, Target
 
 

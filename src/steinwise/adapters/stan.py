@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from steinwise._internal.optional import require
 from steinwise.adapters.common import (
     Variable,
     by_rows,
@@ -13,9 +14,8 @@ from steinwise.adapters.common import (
     require_parameters,
 )
 from steinwise.adapters.containers import read_group, variables
+from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
-from steinwise.optional import require
-from steinwise.samples import Samples
 from steinwise.target import AbstractTarget
 
 STAN_ERRORS = (RuntimeError, ValueError)  # what a rejected point raises

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from steinwise._internal.optional import require
 from steinwise.adapters.common import host_target
+from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, SteinwiseWarning, TargetError
-from steinwise.optional import require
-from steinwise.samples import Samples
 from steinwise.target import AbstractTarget
 
 

@@ -1,7 +1,7 @@
 """Stand-ins for the complete conditionals q(x_j | x_-j) of the draws."""
 
-from steinwise.conditionals.abstract import AbstractConditional, Atoms, TrainingData
 from steinwise.conditionals.auto import Auto
+from steinwise.conditionals.base import AbstractConditional, Atoms, TrainingData
 from steinwise.conditionals.histogram import Histogram
 from steinwise.conditionals.kde import KDE
 from steinwise.conditionals.linear import Linear

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from steinwise.conditionals.abstract import (
+from steinwise.conditionals.base import (
     AbstractConditional,
     Atoms,
     TrainingData,

@@ -8,7 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from steinwise.conditionals.abstract import (
+from steinwise._internal.random import stream
+from steinwise._internal.validation import require_share, require_whole
+from steinwise.conditionals.base import (
     AbstractConditional,
     Atoms,
     Scale,
@@ -17,8 +19,6 @@ from steinwise.conditionals.abstract import (
     refuse_blocks,
 )
 from steinwise.conditionals.networks import MOST_ROWS, Rows, others, train_networks
-from steinwise.options import require_share, require_whole
-from steinwise.random import stream
 
 PSEUDO_COUNT = 0.5  # per bin, of the marginal law that training starts from
 

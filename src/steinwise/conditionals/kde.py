@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from steinwise.conditionals.abstract import (
+from steinwise._internal.validation import require_whole
+from steinwise.conditionals.base import (
     AbstractConditional,
     Atoms,
     Scale,
@@ -15,7 +16,6 @@ from steinwise.conditionals.abstract import (
     refuse_blocks,
 )
 from steinwise.conditionals.marginal import WIDTHS, log_sum_exp, rule_of_thumb
-from steinwise.options import require_whole
 
 MOST_ROWS = 2000  # to learn from, and half as many to validate on: the cost grows with both
 NEARNESS = np.array([0.125, 0.25, 0.5, 1.0, np.inf])  # times the median distance

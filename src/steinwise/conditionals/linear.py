@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from steinwise.chains import evenly
-from steinwise.conditionals.abstract import (
+from steinwise._internal.threads import one_blas_thread
+from steinwise._internal.validation import require_whole
+from steinwise.conditionals.base import (
     AbstractConditional,
     Atoms,
     Scale,
@@ -15,8 +16,7 @@ from steinwise.conditionals.abstract import (
     learnt_by,
 )
 from steinwise.conditionals.marginal import log_sum_exp, rule_of_thumb
-from steinwise.options import require_whole
-from steinwise.threads import one_blas_thread
+from steinwise.draws.chain_diagnostics import evenly
 
 PENALTIES = 10.0 ** np.arange(-3, 3)  # relative to the variance of a coordinate
 MOST_RESIDUALS = 1000  # more change their quantiles little

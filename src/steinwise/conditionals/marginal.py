@@ -3,8 +3,8 @@
 import numpy as np
 from jaxtyping import Float
 
-from steinwise.chains import evenly
-from steinwise.conditionals.abstract import TrainingData
+from steinwise.conditionals.base import TrainingData
+from steinwise.draws.chain_diagnostics import evenly
 
 MOST_ROWS = 2000
 WIDTHS = np.array([0.35, 0.5, 0.7, 1.0, 1.4])  # times the rule of thumb

@@ -10,7 +10,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from scipy.special import ndtri
 
-from steinwise.conditionals.abstract import (
+from steinwise._internal.random import stream
+from steinwise._internal.validation import require_share, require_whole
+from steinwise.conditionals.base import (
     AbstractConditional,
     Atoms,
     Scale,
@@ -18,8 +20,6 @@ from steinwise.conditionals.abstract import (
     learnt_by,
 )
 from steinwise.conditionals.networks import MOST_ROWS, Rows, others, train_networks
-from steinwise.options import require_share, require_whole
-from steinwise.random import stream
 
 NARROWEST = 0.02  # standard deviation of a component, in marginal ones
 START_SD = 0.7  # of a component, where the variance of the mixture is 1

@@ -17,9 +17,9 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
+from steinwise._internal.memory import chunks
+from steinwise._internal.run_options import Work
 from steinwise.errors import InputError
-from steinwise.memory import chunks
-from steinwise.work import Work
 
 EPOCHS_PER_CALL = 25
 MOST_ROWS = 5000  # to learn from, and half as many to validate on; more change little

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from steinwise.conditionals.abstract import AbstractConditional, Atoms, TrainingData
+from steinwise._internal.random import stream
+from steinwise._internal.validation import require_whole
+from steinwise.conditionals.base import AbstractConditional, Atoms, TrainingData
 from steinwise.errors import InputError
-from steinwise.options import require_whole
-from steinwise.random import stream
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from steinwise.conditionals.abstract import AbstractConditional, Atoms
+from steinwise._internal.random import stream
+from steinwise._internal.validation import require_whole
+from steinwise.conditionals.base import AbstractConditional, Atoms
 from steinwise.errors import InputError
-from steinwise.options import require_whole
-from steinwise.random import stream
 
 ENTRIES_PER_CALL = 2**22  # atoms in all
 

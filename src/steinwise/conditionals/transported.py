@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from steinwise.conditionals.abstract import (
+from steinwise._internal.memory import chunks
+from steinwise.conditionals.base import (
     AbstractConditional,
     Atoms,
     TrainingData,
@@ -14,9 +15,8 @@ from steinwise.conditionals.abstract import (
     refuse_blocks,
 )
 from steinwise.errors import InputError
-from steinwise.following import Guide, follow, make_guide
-from steinwise.lines import QUANTILES, Lines, NormalLines
-from steinwise.memory import chunks
+from steinwise.orbits.lines import QUANTILES, Lines, NormalLines
+from steinwise.orbits.quadrature import Guide, follow, make_guide
 from steinwise.target import AbstractTarget
 
 LINES_PER_CALL = 2**15

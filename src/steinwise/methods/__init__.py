@@ -1,14 +1,14 @@
 """Stein discrepancies as tests: each says how to make its batch sums, and no more."""
 
-from steinwise.methods.abstract import AbstractMethod
-from steinwise.methods.aggregated import KSDAgg
-from steinwise.methods.complete_conditional import KCCSD
-from steinwise.methods.finite_set import FSSD
+from steinwise.methods.base import AbstractMethod
+from steinwise.methods.fssd import FSSD
 from steinwise.methods.graphical import GraphicalKSD
-from steinwise.methods.kernelized import KSD
+from steinwise.methods.kccsd import KCCSD
+from steinwise.methods.ksd import KSD
+from steinwise.methods.ksdagg import KSDAgg
 from steinwise.methods.nystrom import NystromKSD
-from steinwise.methods.random_feature import RFSD
-from steinwise.methods.sliced import SlicedKSD
+from steinwise.methods.rfsd import RFSD
+from steinwise.methods.sksd import SlicedKSD
 from steinwise.methods.transported import Transported
 
 BY_NAME: dict[str, type[AbstractMethod]] = {

@@ -22,18 +22,20 @@ import jax
 import numpy as np
 from jaxtyping import Array, Bool
 
+from steinwise._internal.run_options import Work
+from steinwise._internal.validation import require_share
+from steinwise.api.graphs import as_graph, samples_couplings
+from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.functional import coordinate_stein_gram
-from steinwise.graphs import as_graph, samples_couplings
-from steinwise.kernels import RBF, AbstractKernel, narrowed, require_kernel
-from steinwise.methods.abstract import AbstractMethod
-from steinwise.methods.kernelized import monitored
-from steinwise.methods.sliced import SlicedGram
-from steinwise.options import require_share
-from steinwise.samples import Samples
-from steinwise.statistics import Gram
+from steinwise.kernels import RBF, AbstractKernel
+from steinwise.kernels.base import require_kernel
+from steinwise.kernels.precision import cast_centred
+from steinwise.methods.base import AbstractMethod
+from steinwise.methods.ksd import monitored
+from steinwise.methods.sksd import SlicedGram
+from steinwise.methods.statistics import Gram
 from steinwise.target import AbstractTarget
-from steinwise.work import Work
 
 POINTS = 10  # draws at which zeros of the Hessian are looked for
 
@@ -125,7 +127,7 @@ class GraphicalKSD(AbstractMethod):
             blanket = np.concatenate([[j], np.flatnonzero(graph[j])])
             rows = x[:, blanket]
             kernel = self.kernel.resolve(rows, work.seed, per_coordinate=False)
-            both = *narrowed(self.kernel, work.dtype, rows), scores[:, j].astype(work.dtype)
+            both = *cast_centred(self.kernel, work.dtype, rows), scores[:, j].astype(work.dtype)
             grams.append(Gram(_blanket_tile, kernel, both, watched, work.memory))
         return SlicedGram(tuple(grams))
 

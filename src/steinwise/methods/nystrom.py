@@ -22,19 +22,21 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from steinwise.batches import Batches
-from steinwise.kernels import RBF, AbstractKernel, require_kernel
-from steinwise.memory import chunks
-from steinwise.methods.abstract import AbstractMethod
-from steinwise.methods.kernelized import monitored
-from steinwise.options import require_whole
-from steinwise.random import stream
-from steinwise.samples import Samples
-from steinwise.statistics import AbstractStatistic, BatchSums
-from steinwise.stored import add_rows
+from steinwise._internal.memory import chunks
+from steinwise._internal.random import stream
+from steinwise._internal.run_options import Work
+from steinwise._internal.threads import one_blas_thread
+from steinwise._internal.validation import require_whole
+from steinwise.calibration.batch_sums import BatchSums
+from steinwise.calibration.batches import Batches
+from steinwise.draws.samples import Samples
+from steinwise.draws.storage import add_rows
+from steinwise.kernels import RBF, AbstractKernel
+from steinwise.kernels.base import require_kernel
+from steinwise.methods.base import AbstractMethod
+from steinwise.methods.ksd import monitored
+from steinwise.methods.statistics import AbstractStatistic
 from steinwise.target import AbstractTarget
-from steinwise.threads import one_blas_thread
-from steinwise.work import Work
 
 LEAST_EIGENVALUE = 1e-10  # of H, times the largest: below it a direction is rounding
 ROWS_PER_CHUNK = 1024

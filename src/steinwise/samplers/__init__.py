@@ -1,6 +1,6 @@
 """Samplers whose faults are known: what the experiments need and no library has in that form."""
 
-from steinwise.samplers.abstract import AbstractSampler
+from steinwise.samplers.base import AbstractSampler
 from steinwise.samplers.gibbs import Gibbs
 from steinwise.samplers.langevin import SGLD, Minibatch
 from steinwise.samplers.metropolis import MetropolisWithinGibbs

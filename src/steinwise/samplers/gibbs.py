@@ -7,7 +7,7 @@ import jax
 from jaxtyping import Array
 
 from steinwise.errors import InputError
-from steinwise.samplers.abstract import AbstractSampler
+from steinwise.samplers.base import AbstractSampler
 
 
 class Gibbs(AbstractSampler):

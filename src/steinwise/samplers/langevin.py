@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from steinwise._internal.validation import require_whole
 from steinwise.errors import InputError
-from steinwise.options import require_whole
-from steinwise.samplers.abstract import AbstractSampler
+from steinwise.samplers.base import AbstractSampler
 
 
 class SGLD(AbstractSampler):

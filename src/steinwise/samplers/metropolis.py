@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from steinwise.errors import InputError
-from steinwise.samplers.abstract import AbstractSampler
+from steinwise.samplers.base import AbstractSampler
 
 
 class MetropolisWithinGibbs(AbstractSampler):

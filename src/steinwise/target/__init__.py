@@ -4,8 +4,8 @@ Three ways in: a JAX log density (`Target`), a score function of the host (`Targ
 and the closed form of a Gaussian (`Gaussian`).
 """
 
-from steinwise.target.abstract import AbstractTarget
 from steinwise.target.autodiff import Target, as_target
+from steinwise.target.base import AbstractTarget
 from steinwise.target.gaussian import Gaussian
 from steinwise.target.host import HostTarget
 

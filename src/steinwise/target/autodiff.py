@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from steinwise._internal.memory import chunks
 from steinwise.errors import InputError
-from steinwise.memory import chunks
-from steinwise.target.abstract import DEFAULT_MEMORY, AbstractTarget, require_finite
+from steinwise.target.base import DEFAULT_MEMORY, AbstractTarget, require_finite
 from steinwise.target.differentiation import (
     Plan,
     block_gradient,

@@ -7,7 +7,7 @@ import scipy.linalg
 from jaxtyping import Float
 
 from steinwise.errors import InputError
-from steinwise.target.abstract import DEFAULT_MEMORY, AbstractTarget, check_dimension
+from steinwise.target.base import DEFAULT_MEMORY, AbstractTarget, check_dimension
 
 
 @dataclass(frozen=True, eq=False, init=False)

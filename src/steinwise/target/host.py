@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steinwise._internal.memory import chunks
 from steinwise.errors import InputError, TargetError
-from steinwise.memory import chunks
-from steinwise.target.abstract import DEFAULT_MEMORY, AbstractTarget, require_finite
+from steinwise.target.base import DEFAULT_MEMORY, AbstractTarget, require_finite
 
 ROWS_PER_CALL = 4096
 

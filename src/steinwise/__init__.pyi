@@ -1,0 +1,40 @@
+# The public names and the modules that they come from: read by type checkers, and by __init__.py.
+from steinwise import conditionals as conditionals
+from steinwise import functional as functional
+from steinwise import kernels as kernels
+from steinwise import methods as methods
+from steinwise import samplers as samplers
+from steinwise.adapters.arviz import from_arviz as from_arviz
+from steinwise.adapters.blackjax import from_blackjax as from_blackjax
+from steinwise.adapters.numpyro import from_numpyro as from_numpyro
+from steinwise.adapters.pymc import from_pymc as from_pymc
+from steinwise.adapters.stan import from_stan as from_stan
+from steinwise.adapters.torch import from_torch as from_torch
+from steinwise.api import graphs as graphs
+from steinwise.api.assert_fits import assert_fits as assert_fits
+from steinwise.api.check import check as check
+from steinwise.api.compare import compare as compare
+from steinwise.api.compare_models import compare_models as compare_models
+from steinwise.api.discrepancies import fssd as fssd
+from steinwise.api.discrepancies import kccsd as kccsd
+from steinwise.api.discrepancies import ksd as ksd
+from steinwise.api.discrepancies import rfsd as rfsd
+from steinwise.api.discrepancies import sksd as sksd
+from steinwise.api.fit_parameters import fit_parameters as fit_parameters
+from steinwise.api.points import points as points
+from steinwise.api.thin import thin as thin
+from steinwise.draws.samples import Samples as Samples
+from steinwise.errors import InputError as InputError
+from steinwise.errors import SteinwiseWarning as SteinwiseWarning
+from steinwise.errors import TargetError as TargetError
+from steinwise.errors import TooFewDraws as TooFewDraws
+from steinwise.results.check import CheckResult as CheckResult
+from steinwise.results.check import Discrepancy as Discrepancy
+from steinwise.results.comparison import Comparison as Comparison
+from steinwise.results.fit import ParameterFit as ParameterFit
+from steinwise.results.points import PointSet as PointSet
+from steinwise.results.points import Thinned as Thinned
+from steinwise.target import Gaussian as Gaussian
+from steinwise.target import Target as Target
+
+__version__: str

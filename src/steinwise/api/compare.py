@@ -1,0 +1,193 @@
+"""Several sets of draws against one target: which is nearest, and which cannot be told apart.
+
+Every set gets the same discrepancy with the same settings: one kernel, its bandwidth from all sets
+together. Its error comes from batches, by the jackknife. Sets of one shape are cut into the same
+batches, and the error of a difference is that of the batchwise differences: right for runs that
+have nothing to do with each other, and smaller where they share their random numbers, as one
+sampler at two step sizes with one seed does. Sets of different shapes are taken as independent.
+"""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import steinwise
+from steinwise._internal.memory import budget_bytes
+from steinwise._internal.run_options import Work
+from steinwise._internal.validation import Estimator, require_estimator, require_level
+from steinwise.calibration.batches import (
+    FEWEST_BATCHES,
+    Batches,
+    BatchPlan,
+    cut_into,
+    plan_for_error,
+)
+from steinwise.calibration.jackknife import leave_one_out
+from steinwise.draws.chain_diagnostics import evenly
+from steinwise.draws.samples import Samples
+from steinwise.errors import InputError, SteinwiseWarning
+from steinwise.kernels import IMQ
+from steinwise.methods import KSD
+from steinwise.methods.statistics import Gram
+from steinwise.results.comparison import Comparison, rank
+from steinwise.target import AbstractTarget, as_target
+
+POOLED_ROWS = 1000  # of each set, for the bandwidth
+
+
+def compare(
+    draws: Mapping[str, Any],
+    target: Any,
+    *,
+    method: str | KSD = "ksd",
+    estimator: Estimator = "u",
+    alpha: float = 0.05,
+    seed: Any = 0,
+    independent: bool | None = None,
+    memory: str | int = "1GiB",
+) -> Comparison:
+    """Rank sets of draws by their distance from one density.
+
+    Parameters
+    ----------
+    draws
+        The sets by name, each as in `sw.check`: several samplers, or one at several settings.
+    target
+        The density, as in `sw.check`.
+    method
+        "ksd", the kernelized Stein discrepancy with an IMQ kernel (draws that run off to infinity
+        can look near to an RBF kernel), or `sw.methods.KSD(kernel)`. A bandwidth "median" is
+        that of all sets together, each with the same weight.
+    estimator
+        "u" asks which *law* is nearer: what a set would come to with ever more draws. "v" asks
+        which *draws* are nearer, as they are: few draws and slow chains count against a set, as
+        for a step size at a given budget.
+    alpha
+        The level at which sets are told apart, for all pairs together.
+    seed
+        For the rows of the median heuristic, and the law of the largest of all differences.
+    independent, memory
+        As in `sw.check`.
+
+    Returns
+    -------
+    Comparison
+        Prints as a table; `.ranking`, `.candidates`, `.difference(name, other)`, `.to_dict()`,
+        `.to_dataframe()`, `.plot()`.
+
+    Examples
+    --------
+    >>> import numpy as np, steinwise as sw
+    >>> z = np.random.default_rng(0).normal(size=(500, 2))
+    >>> sets = {"exact": z, "a little wide": 1.1 * z, "shifted": z + 0.5}
+    >>> found = sw.compare(sets, sw.Gaussian([0, 0], np.eye(2)))
+    >>> [ranked.name for ranked in found.ranking]
+    ['exact', 'a little wide', 'shifted']
+    >>> found.ranking[2].verdict
+    'worse than the best'
+    """
+    chosen = _method(method)
+    require_estimator(estimator)
+    require_level(alpha)
+    work = Work(seed, budget_bytes(memory))
+    sets = _sets(draws, independent, work.memory)
+    density = as_target(target)
+    density.prepare(next(iter(sets.values())).dim)
+
+    grams = _grams(chosen, sets, density, work)
+    plans = _plans(sets, grams)
+    cuts = _cuts(sets, plans)
+    values: dict[str, float] = {}
+    without: dict[str, np.ndarray | None] = {}
+    for name, gram in grams.items():
+        (sums,) = gram.batch_sums(cuts[name])
+        pairs = cuts[name].allowed if estimator == "u" else np.ones_like(cuts[name].allowed)
+        values[name], replicates = leave_one_out(sums.values[0, 0], cuts[name], pairs)
+        without[name] = None if plans[name] is None else replicates
+    notes = [f"{name}: {note}" for name, plan in plans.items() if plan for note in plan.notes]
+    for note in notes:
+        warnings.warn(note, SteinwiseWarning, stacklevel=2)
+    ranking, critical = rank(values, without, cuts, alpha, seed)
+    return Comparison(
+        ranking=ranking,
+        what="draws",
+        description=f"{chosen.describe()}, {estimator.upper()}-statistic, one kernel for all sets",
+        alpha=alpha,
+        critical=critical,
+        notes=tuple(notes),
+        seed=seed,
+        version=steinwise.__version__,
+        without=without,
+        cuts=cuts,
+    )
+
+
+def _method(method: Any) -> KSD:
+    if isinstance(method, str) and method == "ksd":
+        return KSD(IMQ("median"))
+    if isinstance(method, KSD) and not method.linear and method.bootstrap == "batches":
+        return method
+    raise InputError(
+        f"method is {method!r}: expected 'ksd' or sw.methods.KSD(kernel). The other methods learn "
+        "from the draws or weigh several statistics: their numbers judge one set, and do not "
+        "compare two."
+    )
+
+
+def _sets(draws: Any, independent: bool | None, budget: int) -> dict[str, Samples]:
+    if not isinstance(draws, Mapping) or len(draws) < 2:
+        raise InputError(
+            f"draws is of type {type(draws).__name__}: expected a dict of at least two sets, such "
+            'as {"step 0.1": draws, "step 0.2": other_draws}.'
+        )
+    sets = {}
+    for name, given in draws.items():
+        try:
+            samples = Samples.of(given, independent=independent)
+            sets[str(name)] = samples.loaded(budget, "sw.compare")
+        except InputError as error:
+            raise InputError(f"{name}: {error}") from error
+    dims = {name: samples.dim for name, samples in sets.items()}
+    if len(set(dims.values())) > 1:
+        raise InputError(f"the sets have different numbers of coordinates: {dims}.")
+    return sets
+
+
+def _grams(
+    method: KSD, sets: dict[str, Samples], target: AbstractTarget, work: Work
+) -> dict[str, Gram]:
+    """The pairs of each set, under one kernel."""
+    pooled = np.concatenate([s.rows[evenly(s.n, POOLED_ROWS)] for s in sets.values()])
+    kernel = method.kernel.resolve(pooled, work.seed, per_coordinate=False)
+    common = KSD(kernel)
+    return {
+        name: common.gram(samples, target.score(samples.rows, memory=work.memory), work)
+        for name, samples in sets.items()
+    }
+
+
+def _plans(sets: dict[str, Samples], grams: dict[str, Gram]) -> dict[str, BatchPlan | None]:
+    """How each set wants to be cut; None where that leaves too few batches for an error."""
+    return {
+        name: plan_for_error(samples, grams[name].averaged, most=grams[name].most_batches)
+        for name, samples in sets.items()
+    }
+
+
+def _cuts(sets: dict[str, Samples], plans: dict[str, BatchPlan | None]) -> dict[str, Batches]:
+    """The batches of each set: for all sets of one shape, those of the slowest among them."""
+    coarsest: dict[tuple, Batches] = {}
+    for name, plan in plans.items():
+        shape = _shape(sets[name])
+        if plan and (shape not in coarsest or plan.batches.count < coarsest[shape].count):
+            coarsest[shape] = plan.batches
+    return {
+        name: coarsest[_shape(samples)] if plans[name] else cut_into(samples, FEWEST_BATCHES)
+        for name, samples in sets.items()
+    }
+
+
+def _shape(samples: Samples) -> tuple[int, int, bool]:
+    return samples.n_chains, samples.n_draws, samples.independent

@@ -1,0 +1,216 @@
+r"""One set of draws against several models: which fits best, and which cannot be told apart.
+
+All models are judged on the same draws with one kernel and, for KCC-SD, one stand-in for the
+conditionals of the draws, which do not depend on the model. The error of a difference is that of
+the batchwise differences, by the jackknife: what the models share cancels.
+
+The difference of two unbiased squared discrepancies is a U-statistic whose first-order part
+vanishes only where the two models are the same. With scores b and b + c a, and the first model
+right, the difference is :math:`c^2 |w|^2`, :math:`w = E\, a(y) k(\cdot, y)`, its first-order part
+has standard deviation of order :math:`c / \sqrt{n}` and its second-order part c / n: the normal law
+holds for t however near the models are to each other. Only equal models leave 0 / 0, and these are
+called not told apart.
+"""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import steinwise
+from steinwise._internal.memory import budget_bytes
+from steinwise._internal.run_options import Work
+from steinwise._internal.validation import require_level
+from steinwise.calibration.batches import FEWEST_BATCHES, BatchPlan, cut_into, plan_for_error
+from steinwise.calibration.jackknife import leave_one_out, leave_one_out_mean
+from steinwise.conditionals import Linear
+from steinwise.conditionals.base import refuse_target
+from steinwise.draws.samples import Samples
+from steinwise.errors import InputError, SteinwiseWarning, TargetError, TooFewDraws
+from steinwise.kernels import IMQ
+from steinwise.methods import KCCSD, KSD
+from steinwise.methods.statistics import AbstractStatistic, FeatureProduct, Mean
+from steinwise.results.comparison import Comparison, rank
+from steinwise.target import AbstractTarget, as_target
+
+ROWS_PER_CHUNK = 2**14
+
+
+def compare_models(
+    draws: Any,
+    models: Mapping[str, Any],
+    *,
+    method: str | KSD | KCCSD = "ksd",
+    alpha: float = 0.05,
+    seed: Any = 0,
+    names: Sequence[str] | None = None,
+    independent: bool | None = None,
+    memory: str | int = "1GiB",
+    progress: bool | None = None,
+) -> Comparison:
+    r"""Rank models, each known up to a constant, by their distance from one set of draws.
+
+    "ksd" compares unbiased squared KSDs. "kccsd" learns a stand-in r for the conditionals of the
+    draws on a part of them, once, and compares on the others
+
+    .. math:: \sum_j \Big(E\, h_j(x)\Big)^2, \qquad
+        h_j(x) = E_{y \sim r} k_{cc}^j(x_j, y) / \sqrt{E_{y, y' \sim r} k_{cc}^j(y, y')}
+
+    without bias. Each mean is 0 for the right model *whatever r is*, and in absolute value at most
+    the unit-ball KCC-SD, which it reaches at r = q.
+
+    Parameters
+    ----------
+    draws, names, independent, memory, progress
+        As in `sw.check`.
+    models
+        The densities by name, each as the target of `sw.check`, all on the space of the draws.
+    method
+        "ksd" (with an IMQ kernel), "kccsd" (with `conditionals.Linear`), `sw.methods.KSD(kernel)`,
+        or `sw.methods.KCCSD(conditional, variant="unit-ball")`. The norm variant of KCC-SD is taken
+        with q's own conditionals only (`conditionals.Sampler`), as its plain mean: with a learned
+        stand-in that mean can be lower for a wrong model than for the right one.
+    alpha
+        The level at which models are told apart, for all pairs together, so that the verdicts hold
+        although the best was chosen by the same draws.
+    seed
+        For what is learnt, for the median heuristic, and for the law of the largest difference.
+
+    Returns
+    -------
+    Comparison
+        Prints as a table; `.ranking`, `.candidates` (with confidence 1 - alpha the best is among
+        them), `.difference(name, other)`, `.to_dict()`, `.to_dataframe()`, `.plot()`. The best of
+        some models need not be right: `sw.check` tests that.
+
+    Examples
+    --------
+    >>> import numpy as np, jax.numpy as jnp, steinwise as sw
+    >>> draws = np.random.default_rng(0).standard_t(3, size=(1000, 1))
+    >>> models = {
+    ...     "normal": lambda x: -jnp.sum(x**2) / 2,
+    ...     "t, 3": lambda x: -2 * jnp.sum(jnp.log1p(x**2 / 3)),
+    ...     "t, 30": lambda x: -31 / 2 * jnp.sum(jnp.log1p(x**2 / 30)),
+    ... }
+    >>> found = sw.compare_models(draws, models)
+    >>> [ranked.name for ranked in found.ranking], found.candidates
+    (['t, 3', 't, 30', 'normal'], ('t, 3',))
+    """
+    chosen = _method(method)
+    require_level(alpha)
+    work = Work(seed, budget_bytes(memory), progress=progress)
+    samples = Samples.of(draws, names=names, independent=independent)
+    samples = samples.loaded(work.memory, "sw.compare_models")
+    densities = _models(models, samples.dim)
+
+    first = next(iter(densities.values()))  # any: the stand-in does not look at it
+    fitted, tested = next(chosen.prepare(samples, first, work))
+    statistics = {
+        name: _named(name, _statistic, fitted, tested, density, work)
+        for name, density in densities.items()
+    }
+    plan = _plan(tested, list(statistics.values()))
+    cut = cut_into(tested, FEWEST_BATCHES) if plan is None else plan.batches
+    values: dict[str, float] = {}
+    without: dict[str, np.ndarray | None] = {}
+    for name, statistic in statistics.items():
+        (sums,) = statistic.batch_sums(cut)
+        if sums.paired:
+            values[name], replicates = leave_one_out(sums.values[0, 0], cut, cut.allowed)
+        else:
+            values[name], replicates = leave_one_out_mean(sums.values[0].sum(axis=0), cut)
+        without[name] = None if plan is None else replicates
+    cuts = dict.fromkeys(densities, cut)
+    ranking, critical = rank(values, without, cuts, alpha, seed)
+    notes = () if plan is None else plan.notes
+    if isinstance(fitted, KCCSD) and fitted.learning is not None:
+        notes += fitted.learning.notes()
+    for note in notes:
+        warnings.warn(note, SteinwiseWarning, stacklevel=2)
+    return Comparison(
+        ranking=ranking,
+        what="model",
+        description=f"{fitted.describe()}, {tested.n} draws, the same for all models",
+        alpha=alpha,
+        critical=critical,
+        notes=notes,
+        seed=seed,
+        version=steinwise.__version__,
+        without=without,
+        cuts=cuts,
+    )
+
+
+def _method(method: Any) -> KSD | KCCSD:
+    if isinstance(method, str) and method == "ksd":
+        return KSD(IMQ("median"))
+    if isinstance(method, str) and method == "kccsd":
+        return KCCSD(Linear(), variant="unit-ball")
+    if isinstance(method, KSD) and not method.linear and method.bootstrap == "batches":
+        return method
+    if not isinstance(method, KCCSD):
+        raise InputError(
+            f"method is {method!r}: expected 'ksd', 'kccsd', sw.methods.KSD(kernel) or "
+            "sw.methods.KCCSD(conditional, variant='unit-ball'). The other methods weigh several "
+            "statistics or look at the model to choose one: their numbers do not compare two."
+        )
+    refuse_target(method.conditional)
+    if method.splits > 1:
+        raise InputError(
+            f"splits is {method.splits}: models are compared on the draws of one split, whose "
+            "errors are known. Drop splits=."
+        )
+    if method.variant == "norm" and method.conditional.learns:
+        raise InputError(
+            "the norm variant of KCC-SD with a learned stand-in r is no distance: its mean is 0 "
+            "for the right model and can be negative for a wrong one, as where r is wider than the "
+            "draws' conditionals. Use variant='unit-ball', whose squared means are compared."
+        )
+    return method
+
+
+def _models(models: Any, d: int) -> dict[str, AbstractTarget]:
+    if not isinstance(models, Mapping) or len(models) < 2:
+        raise InputError(
+            f"models is of type {type(models).__name__}: expected a dict of at least two "
+            'densities, such as {"normal": log_density, "t": other_log_density}.'
+        )
+    found = {str(name): _named(str(name), as_target, model) for name, model in models.items()}
+    for name, density in found.items():
+        _named(name, density.prepare, d)
+    return found
+
+
+def _named(name: str, function: Callable, *arguments: Any) -> Any:
+    """The function's result, or its complaint with the name of the model."""
+    try:
+        return function(*arguments)
+    except (InputError, TargetError, TooFewDraws) as error:
+        raise type(error)(f"{name}: {error}") from error
+
+
+def _statistic(
+    method: KSD | KCCSD, samples: Samples, target: AbstractTarget, work: Work
+) -> AbstractStatistic:
+    """What is averaged for one model: without bias, and least for the right one."""
+    if isinstance(method, KSD):
+        return method.statistic(samples, target, work)
+    contributions = method.contributions(samples, target, work)
+    if method.variant == "norm":
+        return Mean(contributions)
+    columns = contributions[:, None, None]  # one setting, whose features are the coordinates
+
+    def both(part: slice) -> tuple[np.ndarray, np.ndarray]:
+        return columns[part], columns[part]
+
+    return FeatureProduct(len(columns), both, ROWS_PER_CHUNK)
+
+
+def _plan(samples: Samples, statistics: list[AbstractStatistic]) -> BatchPlan | None:
+    """Batches that are long enough for every model; None where too few are left for an error."""
+
+    def averaged(start: int, x: np.ndarray) -> np.ndarray:
+        return np.concatenate([one.averaged(start, x) for one in statistics], axis=1)
+
+    return plan_for_error(samples, averaged, most=statistics[0].most_batches)

@@ -1,0 +1,1 @@
+"""From batch sums to p-values: batches, signs, step-down, jackknife errors."""

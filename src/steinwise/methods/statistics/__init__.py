@@ -1,0 +1,8 @@
+"""From draws to batch sums: a mean of contributions, a product of features, a Gram matrix."""
+
+from steinwise.methods.statistics.base import AbstractStatistic
+from steinwise.methods.statistics.feature_product import FeatureProduct
+from steinwise.methods.statistics.gram import Gram
+from steinwise.methods.statistics.mean import Mean
+
+__all__ = ["AbstractStatistic", "FeatureProduct", "Gram", "Mean"]

@@ -1,0 +1,38 @@
+"""What every statistic gives: its batch sums, and the columns that decide how long a batch is."""
+
+import abc
+from collections.abc import Iterator
+
+import numpy as np
+from jaxtyping import Float
+
+from steinwise.calibration.batch_sums import BatchSums
+from steinwise.calibration.batches import Batches
+
+
+class AbstractStatistic(abc.ABC):
+    """Something that is averaged over draws or over pairs of draws."""
+
+    @property
+    @abc.abstractmethod
+    def most_batches(self) -> int:
+        """The largest number of batches that is worth its cost."""
+
+    @abc.abstractmethod
+    def averaged(self, start: int, x: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m q"]:
+        """Columns whose autocorrelation decides how long a batch of a chain must be.
+
+        For the consecutive draws x, the first of which has the number `start`.
+        """
+
+    @abc.abstractmethod
+    def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
+        """The sums, some coordinates at a time."""
+
+    def reached(self, batches: Batches) -> Batches:
+        """The batches that `batch_sums` came to, before it was interrupted."""
+        return batches
+
+    def exact_pvalues(self) -> Float[np.ndarray, " k"] | None:
+        """p-values of the coordinates that need no bootstrap, once `batch_sums` has been read."""
+        return None

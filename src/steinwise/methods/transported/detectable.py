@@ -1,0 +1,84 @@
+"""How small a misfit of one coordinate the default check would have found."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import ndtri
+
+from steinwise.calibration.batch_sums import Expected
+from steinwise.calibration.batches import BatchPlan
+from steinwise.methods.transported import terms as transport
+from steinwise.orbits.lines import NormalLines
+from steinwise.results.check import Effect
+
+POWER = 0.8
+GRID = ndtri((np.arange(256) + 0.5) / 256)  # stands for draws of N(0, 1)
+LEAST, MOST = 1e-4, 1e4  # misfits that are looked at
+FACTOR, HALVINGS = 1.5, 6
+
+
+def detectable(
+    threshold: float, plan: BatchPlan, bases: Sequence[str], expected: Expected | None
+) -> Effect:
+    """The shift, and the excess of width, that are found with power 0.8.
+
+    Of a coordinate whose conditional is normal, by itself, when its statistic in the best of the
+    bases must come above a threshold, in standard deviations of its bootstraps.
+    """
+
+    def surplus(z: Float[np.ndarray, " m"]) -> float:
+        lines = NormalLines(z[:, None], np.zeros((len(z), 1)), np.ones(1))
+        terms = transport.terms_of(lines, z[:, None], np.dtype(float))[:, 0]
+        sides = (transport.BASE_TERMS[base] for base in bases)
+        found = [_low(terms[left], terms[right], plan) for left, right in sides]
+        low, squares = np.array(found).T
+        squares = squares if expected is None else expected.beside(squares)
+        return float((low / np.sqrt(squares)).max()) - threshold
+
+    shift = _first_positive(lambda shift: surplus(GRID + shift))
+    excess = _first_positive(lambda excess: surplus(GRID * (1 + excess)))
+    return Effect(shift, 1 + excess)
+
+
+def _low(
+    left: Float[np.ndarray, "f m"], right: Float[np.ndarray, "f m"], plan: BatchPlan
+) -> tuple[float, float]:
+    """The statistic that all but 1 - POWER of the samples exceed, and its bootstraps' mean square.
+
+    By its mean and variance over G batches of b draws each: all grow with the misfit.
+    """
+    count = plan.batches.count
+    b = plan.effective_draws / count
+    pairs = count * (count - 1)
+    f, m = left.shape
+    means = np.concatenate([left, right]).mean(axis=1)
+    centred = np.concatenate([left, right]) - means[:, None]
+    covariance = b * (centred @ centred.T) / m
+    second = covariance + b**2 * np.outer(means, means)
+    mean = pairs * b**2 * (means[:f] @ means[f:])
+    influence = centred[:f].T @ means[f:] + centred[f:].T @ means[:f]
+    variance = count * (count - 1) ** 2 * b**3 * (influence**2).mean()
+    variance += pairs * _both_ways(covariance, f)
+    low = mean + ndtri(1 - POWER) * np.sqrt(variance)
+    return float(low), pairs * _both_ways(second, f)
+
+
+def _both_ways(moments: Float[np.ndarray, "m m"], f: int) -> float:
+    """E (l r')^2 + E (l r') (l' r) from the second moments of (l, r), with (l', r') like it."""
+    left, right, across = moments[:f, :f], moments[f:, f:], moments[:f, f:]
+    return float((left * right).sum() + (across * across.T).sum())
+
+
+def _first_positive(function: Callable[[float], float]) -> float:
+    """Where a function that starts below 0 first comes to it, to a percent; inf if it does not."""
+    high = LEAST
+    while function(high) < 0:
+        high *= FACTOR
+        if high > MOST:
+            return float("inf")
+    low = high / FACTOR
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if function(middle) >= 0 else (middle, high)
+    return high

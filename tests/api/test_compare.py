@@ -1,0 +1,162 @@
+"""sw.compare: the ranking, its errors, and what it refuses."""
+
+import json
+
+import numpy as np
+import pytest
+
+import steinwise as sw
+from steinwise.results.comparison import BEST, NOT_TOLD_APART, TOO_FEW, WORSE
+
+D, BANDWIDTH = 2, 1.5
+TARGET = sw.Gaussian(np.zeros(D), np.eye(D))
+FIXED = sw.methods.KSD(sw.kernels.RBF(BANDWIDTH))
+
+
+def _truth(shift: float) -> float:
+    """KSD^2 of N(shift, I) from N(0, I): the scores differ by the shift, |shift|^2 E k(x, y)."""
+    return D * shift**2 * (BANDWIDTH**2 / (BANDWIDTH**2 + 2)) ** (D / 2)
+
+
+def _normal(seed: int, n: int = 200) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(n, D))
+
+
+def _chain(seed: int, rho: float, shape: tuple[int, ...] = (2, 1000, D)) -> np.ndarray:
+    noise = np.random.default_rng(seed).normal(size=shape) * np.sqrt(1 - rho**2)
+    out = noise / np.sqrt(1 - rho**2)
+    for t in range(1, shape[1]):
+        out[:, t] = rho * out[:, t - 1] + noise[:, t]
+    return out
+
+
+def test_the_ranking_and_the_verdicts():
+    z = _normal(0, 500)
+    found = sw.compare({"far": z + 0.6, "wide": 1.1 * z, "exact": z}, TARGET)
+    assert [s.name for s in found.ranking] == ["exact", "wide", "far"]
+    assert [s.verdict for s in found.ranking] == [BEST, NOT_TOLD_APART, WORSE]
+    assert found.ranking[0].difference == found.ranking[0].difference_error == 0
+    best, _, far = found.ranking
+    assert far.difference == pytest.approx(far.value - best.value)
+    assert found.difference("far", "wide").value == -found.difference("wide", "far").value
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["independent runs", "shared numbers"])
+def test_intervals_cover_the_truth(shared):
+    """Errors that take the sets as independent where they are not, or the other way round.
+
+    200 repetitions of a 95 % interval: fewer than 180 or more than 199 hits have probability
+    below 1e-3 each.
+    """
+    expected = _truth(0.5) - _truth(0.3)
+    hits, errors = 0, []
+    for seed in range(200):
+        near = _normal(seed)
+        far = near if shared else _normal(10_000 + seed)
+        sets = {"near": near + 0.3, "far": far + 0.5}
+        found = sw.compare(sets, TARGET, method=FIXED, independent=True).difference("far", "near")
+        assert found.paired
+        hits += abs(found.value - expected) < 1.96 * found.standard_error
+        errors.append(found.standard_error)
+    assert 180 <= hits <= 199
+    assert np.mean(errors) < (0.03 if shared else 0.08)
+
+
+def test_intervals_cover_the_truth_for_chains():
+    """Batches too short for the autocorrelation would make the errors too small by far."""
+    expected = _truth(0.6) - _truth(0.3)
+    hits = 0
+    for seed in range(30):
+        near, far = (_chain(s, 0.7, (2, 500, D)) for s in (seed, 1000 + seed))
+        sets = {"near": near + 0.3, "far": far + 0.6}
+        found = sw.compare(sets, TARGET, method=FIXED).difference("far", "near")
+        hits += abs(found.value - expected) < 1.96 * found.standard_error
+    assert hits >= 24  # of 30; fewer have probability 1e-3 at 0.95
+
+
+def test_right_draws_are_rarely_told_apart():
+    """Near the null the statistic is degenerate; its error must not be too small there."""
+    apart = 0
+    for seed in range(100):
+        sets = {"one": _normal(seed), "two": _normal(5000 + seed)}
+        found = sw.compare(sets, TARGET, independent=True)
+        apart += found.ranking[1].verdict == WORSE
+    assert apart <= 12  # of 100 at level 0.05: probability 2e-3
+
+
+def test_sets_of_other_shapes_are_taken_as_independent():
+    sets = {"short": _normal(0, 200) + 0.3, "long": _normal(1, 500) + 0.5}
+    found = sw.compare(sets, TARGET, method=FIXED).difference("long", "short")
+    each = {s.name: s.standard_error for s in sw.compare(sets, TARGET, method=FIXED).ranking}
+    assert not found.paired
+    assert found.standard_error == pytest.approx(np.hypot(each["short"], each["long"]))
+
+
+def test_one_kernel_for_all_sets():
+    """A bandwidth per set would compare numbers of different discrepancies."""
+    near, far = _normal(0, 300), 3 * _normal(1, 300)
+    by_median = sw.compare({"near": near, "far": far}, TARGET)
+    alone = [sw.ksd(draws, TARGET, kernel=sw.kernels.IMQ("median")).value for draws in (near, far)]
+    values = {s.name: s.value for s in by_median.ranking}
+    assert values["far"] != pytest.approx(alone[1], rel=0.01)
+    pooled = sw.kernels.IMQ("median").resolve(np.concatenate([near, far]), 0, per_coordinate=False)
+    assert values["far"] == pytest.approx(sw.ksd(far, TARGET, kernel=pooled).value, rel=0.01)
+
+
+def test_the_v_statistic_counts_slow_mixing_and_the_u_statistic_does_not():
+    """A step size: both chains have the right law, one takes 20 times as long to get about."""
+    sets = {"fast": _chain(3, 0.0), "slow": _chain(4, 0.9)}
+    u = sw.compare(sets, TARGET, method=FIXED)
+    assert u.ranking[1].verdict == NOT_TOLD_APART
+    v = {s.name: s.value for s in sw.compare(sets, TARGET, method=FIXED, estimator="v").ranking}
+    assert v["slow"] > 4 * v["fast"] > 0
+    slow = sw.ksd(sets["slow"], TARGET, kernel=FIXED.kernel, estimator="v", independent=True)
+    assert v["slow"] == pytest.approx(slow.value)
+
+
+def test_a_chain_too_slow_for_an_error_is_still_ranked():
+    sets = {"fine": _chain(0, 0.2), "stuck": _chain(1, 0.999), "far": _chain(2, 0.2) + 1.0}
+    found = {s.name: s for s in sw.compare(sets, TARGET, method=FIXED).ranking}
+    assert found["stuck"].standard_error is found["stuck"].difference_error is None
+    assert found["fine"].standard_error is not None
+    verdicts = {s.verdict for s in found.values()}
+    assert TOO_FEW in verdicts
+
+
+def test_text_dict_and_table():
+    found = sw.compare({"exact": _normal(0), "shifted": _normal(1) + 0.7}, TARGET)
+    text = str(found)
+    lines = text.splitlines()
+    assert lines[0] == "steinwise comparison"
+    header = next(line for line in lines if line.startswith("  draws"))
+    row = next(line for line in lines if line.startswith("  shifted"))
+    assert header.index("verdict") == row.index(WORSE)
+    plain = found.to_dict()
+    assert json.loads(json.dumps(plain)) == plain
+    assert plain["version"] == sw.__version__
+    frame = found.to_dataframe()
+    assert list(frame.index) == ["exact", "shifted"]
+    assert frame.loc["shifted", "verdict"] == WORSE
+
+
+@pytest.mark.parametrize(
+    ("draws", "options", "message"),
+    [
+        ({"one": _normal(0)}, {}, "at least two sets"),
+        (_normal(0), {}, "at least two sets"),
+        ({"a": _normal(0), "b": _normal(1)[:, :1]}, {}, "different numbers of coordinates"),
+        ({"a": _normal(0), "b": np.full((50, 2), np.nan)}, {}, "b: 100 of 100 draws are NaN"),
+        ({"a": _normal(0), "b": _normal(1)}, {"method": "transported"}, "do not compare two"),
+        ({"a": _normal(0), "b": _normal(1)}, {"estimator": "w"}, "expected 'u' or 'v'"),
+        ({"a": _normal(0), "b": _normal(1)}, {"alpha": 2}, "between 0 and 1"),
+    ],
+)
+def test_what_is_refused(draws, options, message):
+    with pytest.raises(sw.InputError, match=message):
+        sw.compare(draws, TARGET, **options)
+
+
+def test_an_unknown_set_is_named():
+    found = sw.compare({"a": _normal(0), "b": _normal(1)}, TARGET)
+    with pytest.raises(sw.InputError, match="there is no 'c'"):
+        found.difference("a", "c")

@@ -1,0 +1,258 @@
+"""sw.compare_models: values, errors that hold after selection, and what it refuses."""
+
+import json
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import steinwise as sw
+from steinwise.calibration.batches import Batches
+from steinwise.results.comparison import BEST, NOT_TOLD_APART, TOO_FEW, WORSE, critical_value
+
+D, BANDWIDTH = 2, 1.5
+FIXED = sw.methods.KSD(sw.kernels.RBF(BANDWIDTH))
+# for independent coordinates, or by chance
+NO_BETTER = pytest.mark.filterwarnings("ignore:.*no better than:steinwise.SteinwiseWarning")
+UNIT_BALL = sw.methods.KCCSD(sw.conditionals.Linear(), variant="unit-ball")
+
+
+def _shifted(*mean: float) -> sw.Gaussian:
+    return sw.Gaussian(mean, np.eye(len(mean)))
+
+
+def _truth(mean: np.ndarray) -> float:
+    """KSD^2 of N(0, I) from N(mean, I): the scores differ by the mean, |mean|^2 E k(x, y)."""
+    return mean @ mean * (BANDWIDTH**2 / (BANDWIDTH**2 + 2)) ** (len(mean) / 2)
+
+
+def _normal(seed: int, n: int = 300, d: int = D) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def _chains(seed: int, rho: float, shape: tuple[int, ...] = (4, 500, D)) -> np.ndarray:
+    out = np.random.default_rng(seed).normal(size=shape)
+    for t in range(1, shape[1]):
+        out[:, t] = rho * out[:, t - 1] + np.sqrt(1 - rho**2) * out[:, t]
+    return out
+
+
+def test_the_ranking_and_the_candidates():
+    models = {"far": _shifted(1.0, 0.0), "right": _shifted(0.0, 0.0), "near": _shifted(0.02, 0.0)}
+    found = sw.compare_models(_normal(0, 500), models)
+    assert [r.verdict for r in found.ranking] == [BEST, NOT_TOLD_APART, WORSE]
+    assert found.ranking[-1].name == "far"
+    assert set(found.candidates) == {"right", "near"}
+    assert found.what == "model"
+
+
+def test_values_are_those_of_ksd():
+    """Another kernel per model, or biased values, would compare other numbers."""
+    x, models = _normal(1), {"a": _shifted(0.3, 0.0), "b": _shifted(0.0, 0.6)}
+    found = sw.compare_models(x, models, method=FIXED)
+    for ranked in found.ranking:
+        alone = sw.ksd(x, models[ranked.name], kernel=FIXED.kernel)
+        # the batches leave out a few more pairs than the diagonal
+        assert ranked.value == pytest.approx(alone.value, abs=0.1 * alone.standard_error)
+
+
+def test_exact_conditionals_give_the_mean_of_contributions():
+    def own_law(key, x, n_atoms):
+        return np.random.default_rng(key).normal(size=(*x.shape, n_atoms))
+
+    method = sw.methods.KCCSD(sw.conditionals.Sampler(own_law))
+    x, models = _normal(2), {"right": _shifted(0.0, 0.0), "wrong": _shifted(0.5, 0.0)}
+    found = sw.compare_models(x, models, method=method)
+    h = {
+        name: sw.kccsd(x, model, conditional=method.conditional).contributions.sum(axis=1)
+        for name, model in models.items()
+    }
+    apart = h["wrong"] - h["right"]
+    difference = found.difference("wrong", "right")
+    assert difference.value == pytest.approx(apart.mean())
+    expected = apart.std(ddof=1) / np.sqrt(len(x))
+    assert difference.standard_error == pytest.approx(expected, rel=0.01)
+
+
+@NO_BETTER
+def test_learned_conditionals_give_squared_means_without_bias():
+    x, models = _normal(3), {"right": _shifted(0.0, 0.0), "wrong": _shifted(0.5, 0.0)}
+    found = {r.name: r.value for r in sw.compare_models(x, models, method=UNIT_BALL).ranking}
+    for name, model in models.items():
+        h = sw.kccsd(x, model, conditional=UNIT_BALL.conditional, variant="unit-ball").contributions
+        n = len(h)
+        without_bias = (h.sum(axis=0) ** 2 - (h**2).sum(axis=0)).sum() / (n * (n - 1))
+        assert found[name] == pytest.approx(without_bias, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("shift", [0.3, 0.02])
+def test_t_is_standard_normal_however_near_the_models_are(shift):
+    """Near the null each value is degenerate, their difference is not: the normal law must hold.
+
+    An error made from those of the two values would be larger by far. 200 repetitions: a standard
+    deviation of t off by more than 0.17, or a mean by more than 0.24, has probability 1e-3.
+    """
+    t = []
+    for seed in range(200):
+        models = {"right": _shifted(0.0, 0.0), "near": _shifted(shift, 0.0)}
+        found = sw.compare_models(_normal(seed, 200), models, method=FIXED, independent=True)
+        apart = found.difference("near", "right")
+        t.append((apart.value - _truth(np.array([shift, 0.0]))) / apart.standard_error)
+    assert abs(np.mean(t)) < 0.24
+    assert 0.83 < np.std(t) < 1.17
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_equally_wrong_models_are_rarely_told_apart(count):
+    """The best is chosen by the data: without allowing for it, 5 models give claims in 0.3."""
+    shifts = 0.5 * np.eye(count)
+    models = {f"model {k}": _shifted(*shift) for k, shift in enumerate(shifts)}
+    claims = 0
+    for seed in range(150):
+        draws = _normal(seed, 200, count)
+        found = sw.compare_models(draws, models, method=FIXED, independent=True)
+        claims += len(found.candidates) < count
+    assert claims <= 17  # of 150 at level 0.05: more have probability 1e-3
+
+
+@pytest.mark.filterwarnings("ignore:.*start of a chain:steinwise.SteinwiseWarning")
+def test_equally_wrong_models_and_chains():
+    """Batches too short for the autocorrelation would make the errors too small by far."""
+    models = {"left": _shifted(-0.5, 0.0), "right": _shifted(0.5, 0.0)}
+    claims = sum(
+        len(sw.compare_models(_chains(seed, 0.8), models, method=FIXED).candidates) < 2
+        for seed in range(60)
+    )
+    assert claims <= 9  # of 60: more have probability 2e-3
+
+
+@NO_BETTER
+@pytest.mark.parametrize("conditional", [sw.conditionals.Linear(), sw.conditionals.KDE()])
+def test_a_learned_stand_in_does_not_turn_the_order_round(conditional):
+    """With plain means, a wrong model beat the right one in most runs (see the norm variant)."""
+    covariance = 0.5 * np.eye(3) + 0.5
+    models = {
+        name: sw.Gaussian(np.zeros(3), factor * covariance)
+        for name, factor in {"right": 1.0, "wide": 1.3, "narrow": 1 / 1.3}.items()
+    }
+    method = sw.methods.KCCSD(conditional, variant="unit-ball")
+    wrong = 0
+    for seed in range(20):
+        x = np.random.default_rng(seed).multivariate_normal(np.zeros(3), covariance, size=400)
+        found = sw.compare_models(x, models, method=method, independent=True)
+        wrong += "right" not in found.candidates
+    assert wrong <= 4  # of 20 at level 0.05: more have probability 3e-3
+
+
+def test_one_model_written_twice():
+    """0 / 0, or rounding over rounding, must not tell a model from itself."""
+    models = {
+        "one": sw.Gaussian(np.full(D, 0.4), np.eye(D)),
+        "again": lambda x: -jnp.sum((x - 0.4) ** 2) / 2 + 7.0,
+        "in other words": lambda x: -jnp.sum(x**2) / 2 + 0.4 * jnp.sum(x),
+    }
+    found = sw.compare_models(_normal(4), models)
+    assert found.candidates == tuple(r.name for r in found.ranking)
+    assert found.critical is not None
+    with_another = sw.compare_models(_normal(4), models | {"far": _shifted(3.0, 3.0)})
+    assert set(with_another.candidates) == set(models)
+
+
+def _replicates(sets: list[np.ndarray], shared: bool) -> tuple[dict, dict]:
+    count = len(sets[0])
+    cuts = {}
+    for k in range(len(sets)):
+        start = 0 if shared else k  # other bounds: other batches
+        cuts[str(k)] = Batches(np.arange(start, start + count + 1), np.zeros(count, int), True)
+    return {str(k): one for k, one in enumerate(sets)}, cuts
+
+
+def test_the_critical_value_of_one_pair_is_that_of_t():
+    one, two = np.random.default_rng(0).normal(size=(2, 20))
+    found = critical_value(*_replicates([one, two], True), 0.05, 0)
+    assert found == pytest.approx(stats.t.isf(0.025, 19), rel=0.03)
+
+
+def test_the_critical_value_of_many_independent_sets_is_the_studentized_range():
+    """Tukey's, for sets that share nothing and have one variance."""
+    rng = np.random.default_rng(1)
+    base = rng.normal(size=60)
+    known, cuts = _replicates([rng.permutation(base) for _ in range(6)], False)
+    found = critical_value(known, cuts, 0.05, 0)
+    # the errors of all pairs are taken to have one number of degrees of freedom
+    assert found == pytest.approx(stats.studentized_range.isf(0.05, 6, 59) / np.sqrt(2), rel=0.02)
+
+
+def test_models_that_move_together_need_a_smaller_critical_value():
+    """Ten models in a row, all differences the same up to scale: one comparison, not 45."""
+    base = np.random.default_rng(2).normal(size=200)
+    known, cuts = _replicates([k * base for k in range(10)], True)
+    assert critical_value(known, cuts, 0.05, 0) == pytest.approx(stats.t.isf(0.025, 199), rel=0.03)
+    assert critical_value(known, cuts, 1e-5, 0) == pytest.approx(stats.t.isf(1e-5 / 90, 199))
+
+
+def test_draws_too_few_for_an_error_are_still_ranked():
+    models = {"right": _shifted(0.0, 0.0), "wrong": _shifted(2.0, 0.0)}
+    found = sw.compare_models(_chains(5, 0.999, (2, 100, D)), models, method=FIXED)
+    assert found.ranking[1].verdict == TOO_FEW
+    assert found.critical is None
+    assert "too few" in str(found)
+    found.plot()
+
+
+def test_text_dict_table_and_picture():
+    models = {"right": _shifted(0.0, 0.0), "wrong": _shifted(0.7, 0.0)}
+    found = sw.compare_models(_normal(6), models)
+    lines = str(found).splitlines()
+    header = next(line for line in lines if line.startswith("  model"))
+    row = next(line for line in lines if line.startswith("  wrong"))
+    assert header.index("verdict") == row.index(WORSE)
+    plain = found.to_dict()
+    assert json.loads(json.dumps(plain)) == plain
+    assert plain["candidates"] == ["right"]
+    assert found.to_dataframe().loc["wrong", "verdict"] == WORSE
+    (ax,) = found.plot().axes
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["wrong", "right"]
+
+
+@NO_BETTER
+def test_the_same_seed_the_same_numbers():
+    models = {"right": _shifted(0.0, 0.0), "wrong": _shifted(0.3, 0.0)}
+    one, two = (sw.compare_models(_normal(7), models, method="kccsd", seed=3) for _ in range(2))
+    assert one.to_dict() == two.to_dict()
+
+
+GOOD = {"a": _shifted(0.0, 0.0), "b": _shifted(0.5, 0.0)}
+
+
+@pytest.mark.parametrize(
+    ("models", "options", "error", "message"),
+    [
+        ({"one": _shifted(0.0, 0.0)}, {}, sw.InputError, "at least two densities"),
+        (_shifted(0.0, 0.0), {}, sw.InputError, "at least two densities"),
+        (GOOD | {"c": _shifted(0.0)}, {}, sw.InputError, "c: the draws have 2 coordinates"),
+        (GOOD | {"c": 3}, {}, sw.InputError, "c: target is of type int"),
+        (GOOD | {"c": lambda x: x}, {}, sw.TargetError, "c: "),
+        (GOOD | {"c": lambda x: jnp.sqrt(x[0])}, {}, sw.TargetError, "c: .* not finite"),
+        (GOOD, {"method": "transported"}, sw.InputError, "do not compare two"),
+        (GOOD, {"method": sw.methods.KSD(linear=True)}, sw.InputError, "expected 'ksd'"),
+        (GOOD, {"method": sw.methods.KCCSD()}, sw.InputError, "unit-ball"),
+        (
+            GOOD,
+            {"method": sw.methods.KCCSD(sw.conditionals.Auto(), variant="unit-ball")},
+            sw.InputError,
+            "learnt from the draws alone",
+        ),
+        (
+            GOOD,
+            {"method": sw.methods.KCCSD(variant="unit-ball", splits=2)},
+            sw.InputError,
+            "Drop splits",
+        ),
+        (GOOD, {"alpha": 0}, sw.InputError, "between 0 and 1"),
+    ],
+)
+def test_what_is_refused(models, options, error, message):
+    with pytest.raises(error, match=message):
+        sw.compare_models(_normal(0, 60), models, **options)

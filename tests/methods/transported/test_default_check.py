@@ -1,0 +1,140 @@
+"""What `sw.check` with nothing else said gives its user."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import steinwise as sw
+from steinwise.results.check import Effect
+
+TARGET = sw.Gaussian(np.zeros(3), np.eye(3))
+NAMES = ["mu", "log_sigma", "theta[0]"]
+
+
+@pytest.fixture(scope="module")
+def narrow() -> sw.CheckResult:
+    draws = np.random.default_rng(0).normal(size=(600, 3)) * [1.0, 1.0, 0.7]
+    return sw.check(draws, TARGET, names=NAMES)
+
+
+def test_it_names_the_coordinate_and_its_fault(narrow: sw.CheckResult) -> None:
+    """Catches verdicts that speak of another coordinate, or of the wrong kind of fault."""
+    assert narrow.method == "transported"
+    assert narrow.rejected
+    verdicts = {c.name: c.verdict for c in narrow.coordinates}
+    assert verdicts["theta[0]"] == "draws are too narrow (sd 0.72 of the target's conditional)"
+    effect = narrow.coordinates[2].effect
+    assert effect is not None
+    assert effect.spread == pytest.approx(0.7, abs=0.05)
+    assert abs(effect.shift) < 0.1
+    assert "theta[0]" in str(narrow)
+
+
+def test_right_coordinates_are_rarely_accused() -> None:
+    """Catches a fault that is pinned on coordinates that are right (each at the level 0.05)."""
+    accused = 0
+    for seed in range(8):
+        draws = np.random.default_rng([0, seed]).normal(size=(300, 3)) * [1.0, 1.0, 0.7]
+        found = sw.check(draws, TARGET, seed=seed).coordinates
+        assert found[2].verdict.startswith("draws are too narrow")
+        accused += any(c.verdict != "no misfit found" for c in found[:2])
+    assert accused <= 3
+
+
+def test_the_transforms_are_those_of_the_conditionals(narrow: sw.CheckResult) -> None:
+    """Catches transforms that are filed under another coordinate or left out."""
+    draws = np.random.default_rng(0).normal(size=(600, 3)) * [1.0, 1.0, 0.7]
+    assert narrow.findings.pit is not None
+    np.testing.assert_allclose(narrow.findings.pit, stats.norm.cdf(draws), atol=1e-12)
+
+
+def test_a_closed_form_costs_no_evaluations_and_a_density_at_most_seventy() -> None:
+    """Catches a cost that is stated but not kept, or not stated."""
+    rng = np.random.default_rng(1)
+    draws = rng.normal(size=(60, 2)) / 3 + rng.normal(size=(60, 1))  # so that a direction is there
+    closed = sw.check(draws, sw.Gaussian(np.zeros(2), np.eye(2)))
+    seen = []
+
+    def score(x: np.ndarray) -> np.ndarray:
+        seen.append(len(x))
+        return -x
+
+    by_score = sw.check(draws, sw.Target.from_score(score))
+    assert closed.findings.evaluations == 0
+    assert by_score.findings.evaluations is not None
+    assert by_score.findings.evaluations <= 70
+    lines = len(by_score.coordinates)
+    assert lines == 3
+    assert by_score.findings.evaluations * lines * len(draws) == sum(seen)
+    assert f"evaluations on each of {lines} lines through a draw" in str(by_score)
+
+
+def test_no_misfit_is_never_called_right() -> None:
+    """Catches a report that promises more than a test can."""
+    result = sw.check(np.random.default_rng(2).normal(size=(300, 3)), TARGET)
+    assert not result.rejected
+    text = " ".join(str(result).split())
+    assert "This does not prove the draws right." in text
+    assert "With probability 0.8 it would have found" in text
+
+
+@pytest.mark.parametrize("kind", ["shift", "spread"])
+def test_what_is_detectable_is_detected_about_that_often(kind: str) -> None:
+    """Catches a promise that is off by a factor: power 0.8 stands for 0.6 and more here."""
+    draws = np.random.default_rng(3).normal(size=(600, 3))
+    promised = sw.check(draws, TARGET).findings.detectable
+    assert promised is not None
+    half = Effect(promised.shift / 2, (1 + promised.spread) / 2)
+
+    def found(effect: Effect) -> int:
+        shift, spread = (effect.shift, 1.0) if kind == "shift" else (0.0, effect.spread)
+        count = 0
+        for seed in range(20):
+            draws = np.random.default_rng([4, seed]).normal(size=(600, 3))
+            draws[:, 1] = spread * draws[:, 1] + shift
+            result = sw.check(draws, TARGET, seed=seed, independent=True)
+            count += result.coordinates[1].adjusted_pvalue <= 0.05
+        return count
+
+    assert found(promised) >= 12
+    assert found(half) <= 10
+
+
+def test_the_pictures_can_be_drawn_and_ask_for_names_that_exist(narrow: sw.CheckResult) -> None:
+    assert len(narrow.plot().axes) == 2
+    assert narrow.plot_pit("theta[0]").axes[0].get_xlabel().startswith("place of theta[0]")
+    assert narrow.plot_pair("theta[0]", "mu").axes[0].get_xlabel() == "mu"
+    with pytest.raises(sw.InputError, match=r"no coordinate 'tau'; there are mu"):
+        narrow.plot_pit("tau")
+    by_ksd = sw.check(np.random.default_rng(0).normal(size=(60, 3)), TARGET, method="ksd")
+    with pytest.raises(sw.InputError, match="no conditional transforms"):
+        by_ksd.plot_pit("x[0]")
+
+
+def test_a_chain_is_checked_as_a_chain() -> None:
+    """Catches signs per draw where draws depend on each other."""
+    rng = np.random.default_rng(5)
+    draws = rng.normal(size=(4, 1500, 3))
+    for t in range(1, draws.shape[1]):
+        draws[:, t] = 0.8 * draws[:, t - 1] + 0.6 * draws[:, t]
+    result = sw.check(draws, TARGET)
+    assert not result.rejected
+    assert result.draws.batch_length > 20
+    wide = draws * [1.0, 1.25, 1.0]
+    assert sw.check(wide, TARGET).coordinates[1].verdict.startswith("draws are too wide")
+
+
+def test_the_transported_stand_in_gives_the_value_of_kccsd() -> None:
+    """For a shift by m against N(0, 1) with the RBF of width 1, KCC-SD is m^2 / sqrt(3)."""
+    draws = np.random.default_rng(6).normal(0.5, 1.0, size=(8000, 2)) - [0.0, 0.5]
+    target = sw.Gaussian(np.zeros(2), np.eye(2))
+    found = sw.kccsd(draws, target, conditional=sw.conditionals.Transported())
+    assert found.per_coordinate is not None
+    assert found.standard_error is not None
+    assert found.per_coordinate[0] == pytest.approx(0.25 / np.sqrt(3), abs=0.02)
+    assert abs(found.per_coordinate[1]) < 0.005
+    with pytest.warns(sw.SteinwiseWarning, match="no better than"):  # they are independent
+        result = sw.check(draws, target, method=sw.methods.KCCSD(sw.conditionals.Transported()))
+    assert [c.adjusted_pvalue <= 0.05 for c in result.coordinates] == [True, False]
+    with pytest.raises(sw.InputError, match="bins is 7"):
+        sw.conditionals.Transported(bins=7)

@@ -1,0 +1,152 @@
+"""Verdicts in words: what is wrong with a coordinate, and with whom."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import steinwise as sw
+from steinwise.methods.transported import Transported
+from steinwise.methods.transported import terms as transport
+
+
+def normal(seed: int, n: int = 500, d: int = 4) -> np.ndarray:
+    return np.random.default_rng([6, seed]).normal(size=(n, d))
+
+
+def verdicts(draws: np.ndarray) -> list[str]:
+    d = draws.shape[1]
+    method = Transported(directions=False)
+    result = sw.check(draws, sw.Gaussian(np.zeros(d), np.eye(d)), method=method)
+    assert result.rejected
+    return [c.verdict for c in result.coordinates]
+
+
+def test_words_for_one_coordinate() -> None:
+    """Catches a fault that is named as another kind, and right coordinates that are accused."""
+    draws = normal(0)
+    draws[:, 0] *= 0.6
+    draws[:, 1] += 0.4
+    draws[:, 2] = np.random.default_rng(7).laplace(0, 1 / np.sqrt(2), size=500)
+    narrow, shifted, heavy, right = verdicts(draws)
+    sd = float(narrow.removeprefix("draws are too narrow (sd ").split()[0])
+    assert sd == pytest.approx(0.6, abs=0.05)
+    amount = float(shifted.removeprefix("draws are shifted by ").split()[0])
+    assert amount == pytest.approx(0.4, abs=0.1)
+    assert heavy == "draws have heavier tails than the target"
+    assert right == "no misfit found"
+
+
+def test_words_for_dependence_name_the_partner() -> None:
+    """Catches the wrong partner, and dependence told as a fault of one coordinate."""
+    draws = normal(1)
+    draws[:, 3] = 0.4 * draws[:, 1] + np.sqrt(1 - 0.4**2) * draws[:, 3]
+    found = verdicts(draws)
+    assert found[1] == "depends on x[3] in a way that the target does not"
+    assert found[3] == "depends on x[1] in a way that the target does not"
+    assert found[0] == found[2] == "no misfit found"
+
+
+def test_words_for_dependence_on_size_name_the_partner() -> None:
+    """A scale that goes with another's size: uncorrelated, and seen by squares only."""
+    draws = normal(2, n=1000)
+    draws[:, 2] *= np.where(np.abs(draws[:, 0]) > 0.6745, 1.3, np.sqrt(2 - 1.3**2))
+    found = verdicts(draws)
+    assert found[2] == "varies with the size of x[0] in a way that the target does not"
+    assert found[1] == found[3] == "no misfit found"
+
+
+def test_words_for_an_interaction_name_both() -> None:
+    """The sign of one goes with the product of two others; all pairs are independent."""
+    accused = 0
+    for seed in (3, 30, 31, 32):
+        draws = normal(seed)
+        draws[:, 0] = np.abs(draws[:, 0]) * np.sign(draws[:, 2] * draws[:, 3])
+        found = verdicts(draws)
+        assert found[0] == "depends on x[2] and x[3] together in a way that the target does not"
+        accused += found[1] != "no misfit found"
+    assert accused <= 1  # each time at the level 0.05
+
+
+def test_no_partner_is_named_that_does_not_stand_out() -> None:
+    """Of many products only some are looked at: the largest of these need not be the cause."""
+    d = 60
+    draws = normal(33, n=2000, d=d)
+    one, other = next(
+        (i, j)
+        for i, j in itertools.combinations(range(1, d), 2)
+        if [i, j] not in transport.Features.draw(d, 0).pairs.tolist()
+    )
+    draws[:, 0] = np.abs(draws[:, 0]) * np.sign(draws[:, one] * draws[:, other])
+    method = Transported(directions=False, contexts=["interaction"], coordinates=(0,))
+    result = sw.check(draws, sw.Gaussian(np.zeros(d), np.eye(d)), method=method, alpha=0.5)
+    (found,) = result.coordinates
+    assert found.kind in ("", "interaction")
+    assert found.partners in ((), (f"x[{one}]", f"x[{other}]"))
+
+
+def test_kind_and_partners_are_fields_too() -> None:
+    draws = normal(1)
+    draws[:, 3] = 0.4 * draws[:, 1] + np.sqrt(1 - 0.4**2) * draws[:, 3]
+    draws[:, 0] += 1.0
+    result = sw.check(draws, sw.Gaussian(np.zeros(4), np.eye(4)))
+    found = {c.name: (c.kind, c.partners) for c in result.coordinates}
+    assert found["x[0]"] == ("shift", ())
+    assert found["x[1]"] == ("dependence", ("x[3]",))
+    assert found["x[2]"] == ("", ())
+    assert result.to_dict()["coordinates"][1]["partners"] == ["x[3]"]
+
+
+def test_sizes_beyond_what_is_counted_are_called_at_least() -> None:
+    """Catches a shift by 30 that is reported as one by 5."""
+    draws = normal(43)
+    draws[:, 0] += 30.0
+    draws[:, 1] *= 10.0
+    shifted, wide, *_ = verdicts(draws)
+    assert shifted == "draws are shifted by at least +5 of the target's conditional sd"
+    assert wide.startswith("draws are too wide (sd at least 4.")
+
+
+def test_settings_that_underflow_are_left_out_and_said() -> None:
+    """Catches a statistic of 0 that looks like a fit."""
+    target = sw.Gaussian(np.zeros(2), np.eye(2))
+    method = Transported(["shape"], ["alone"])
+    with pytest.warns(sw.SteinwiseWarning, match=r"'alone' of x\[0\] and 1 more left .* underflow"):
+        sw.check(normal(44, d=2) + 60.0, target, method=method)
+
+
+def test_a_few_draws_far_out_are_counted_and_named() -> None:
+    """Catches outliers that signs cannot tell from chance: two of them have p = 1/2 at best."""
+    draws = normal(40)
+    draws[:2, 1] = [9.0, -30.0]
+    result = sw.check(draws, sw.Gaussian(np.zeros(4), np.eye(4)), method=Transported(["tails"]))
+    assert result.pvalue < 1e-9
+    verdict = [c.verdict for c in result.coordinates]
+    assert verdict[1] == "2 draws lie where the target's conditional has next to no mass"
+    assert verdict[0] == verdict[2] == verdict[3] == "no misfit found"
+    assert f"{result.pvalue:.1g}," in str(result)
+
+
+def test_settings_that_overflow_are_left_out_and_said() -> None:
+    """Catches NaN in the statistic, and a setting that vanishes without a word."""
+    draws = normal(41, n=200)
+    draws[0, 2] = 1e30
+    target = sw.Gaussian(np.zeros(4), np.eye(4))
+    with pytest.warns(sw.SteinwiseWarning, match=r"'shape', 'alone' of x\[2\] and 3 more left"):
+        result = sw.check(draws, target, method=Transported(directions=False), dtype="float32")
+    assert any("overflow" in note for note in result.notes)
+    assert np.isfinite(result.statistic)
+    assert result.coordinates[2].verdict.startswith("1 draw lies where")
+
+
+def test_float32_sums_change_the_numbers_little() -> None:
+    """Catches a part that loses digits, such as places far from 0 told apart in float32."""
+    draws = 1e6 + normal(42)
+    draws[:, 1] += 0.15
+    target = sw.Gaussian(np.full(4, 1e6), np.eye(4))
+    full, half = (sw.check(draws, target, dtype=dtype) for dtype in ("float64", "float32"))
+    values = [[c.value for c in result.coordinates] for result in (half, full)]
+    np.testing.assert_allclose(*values, atol=1e-4)
+    assert half.pvalue == pytest.approx(full.pvalue, abs=0.003)
+    with pytest.raises(sw.InputError, match="dtype is 'float16': expected one of"):
+        sw.check(draws, target, dtype="float16")

@@ -1,0 +1,101 @@
+"""Directions: where they come from, who is held out, and what they are called."""
+
+import dataclasses
+
+import numpy as np
+
+import steinwise as sw
+from steinwise._internal.run_options import Work
+from steinwise.calibration.batches import _cut
+from steinwise.draws.samples import Samples
+from steinwise.methods.transported import Transported
+from steinwise.methods.transported import line_sets as frames
+from steinwise.methods.transported.method import TransportedStatistic
+
+STANDARD = sw.Gaussian(np.zeros(3), np.eye(3))
+
+
+def along_directions(statistic: TransportedStatistic) -> np.ndarray:
+    """The sums of all draws, each a batch, alone."""
+    batches = _cut(1, statistic.samples.n, 1, independent=True)
+    found = {sums.family: sums for sums in statistic.batch_sums(batches)}
+    return found["directions alone"].values
+
+
+def long(d: int) -> np.ndarray:
+    """Covariance with all correlations 0.999."""
+    return 0.999 + 0.001 * np.eye(d)
+
+
+def test_held_out_draws_take_no_part_in_the_test_of_directions() -> None:
+    """Catches directions tested on the draws that they come from: a level of 0.4 and more."""
+    covariance = long(4)
+    draws = np.random.default_rng(8).multivariate_normal(np.zeros(4), covariance, 100)
+    target = sw.Gaussian(np.zeros(4), covariance)
+    found = Transported().statistic(Samples.of(draws, independent=True), target, Work())
+    _, rotated = found.frames
+    assert rotated.group == "directions"
+    np.testing.assert_array_equal(rotated.tested(np.arange(100)), np.arange(100) >= 20)
+    before = along_directions(found)
+    moved = draws.copy()
+    moved[:20] += 5.0
+    other = dataclasses.replace(found, samples=Samples.of(moved, independent=True), found=[])
+    after = along_directions(other)
+    np.testing.assert_allclose(after, before, atol=1e-12)
+    tested = draws.copy()
+    tested[50] += 5.0
+    other = dataclasses.replace(found, samples=Samples.of(tested, independent=True), found=[])
+    after = along_directions(other)
+    assert np.abs(after - before).max() > 1e-3
+
+
+def test_directions_come_from_the_held_out_draws_of_every_chain_only() -> None:
+    """Catches directions, or their origin and scale, that know of the tested draws."""
+    chains = np.random.default_rng(9).multivariate_normal(np.zeros(3), long(3), (2, 100))
+    first = frames.directions(Samples.of(chains))
+    moved = chains.copy()
+    moved[:, 20:] *= [1.0, 3.0, -2.0]
+    second = frames.directions(Samples.of(moved))
+    assert first is not None
+    assert second is not None
+    np.testing.assert_array_equal(first.directions, second.directions)
+    held = first.tested(np.arange(200)).reshape(2, 100) == 0
+    assert held[:, :20].all()
+    assert not held[:, 20:].any()
+    x = chains[:, :20].reshape(-1, 3)
+    np.testing.assert_array_equal(first.places(x), second.places(x))
+
+
+def test_a_shift_along_a_long_direction_is_found_and_the_direction_named() -> None:
+    """Catches a check of coordinate lines only, which are short here and see next to nothing."""
+    target = sw.Gaussian(np.zeros(5), long(5))
+    with_directions, without, names = 0, 0, []
+    for seed in range(5):
+        rng = np.random.default_rng([10, seed])
+        draws = rng.multivariate_normal(np.zeros(5), long(5), 300) + 0.5
+        result = sw.check(draws, target, seed=seed, independent=True)
+        with_directions += result.rejected
+        names += [c.name for c in result.coordinates if c.adjusted_pvalue <= 0.05]
+        method = Transported(directions=False)
+        without += sw.check(draws, target, seed=seed, method=method, independent=True).rejected
+    assert with_directions == 5
+    assert without <= 2
+    assert sum(name.startswith("direction 1 (x[") for name in names) == 5
+
+
+def test_a_direction_raises_the_coordinate_that_names_it() -> None:
+    """Catches a shift with the wrong sign."""
+    target = sw.Gaussian(np.zeros(5), long(5))
+    for sign in (1.0, -1.0):
+        draws = np.random.default_rng(10).multivariate_normal(np.zeros(5), long(5), 300)
+        direction = sw.check(draws + sign, target, independent=True).coordinates[5]
+        assert " + x[" in direction.name
+        assert direction.effect is not None
+        assert direction.effect.shift * sign > 0.5
+
+
+def test_no_direction_without_correlation() -> None:
+    """Catches a direction from chance alone, which tests the coordinates once more."""
+    draws = np.random.default_rng(11).normal(size=(400, 3))
+    result = sw.check(draws, STANDARD, n_bootstrap=99)
+    assert len(result.coordinates) == 3
