@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import steinwise as sw
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise.draws.samples import Samples
 from steinwise.methods import AbstractMethod
 from steinwise.methods.statistics import FeatureProduct, Mean
@@ -101,11 +101,11 @@ class SteinMean(AbstractMethod):
     def labels(self, samples: Samples) -> tuple[str, ...]:
         return samples.names
 
-    def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> Mean:
+    def statistic(self, samples: Samples, target: AbstractTarget, run: RunOptions) -> Mean:
         x = samples.rows
         away = x - np.linspace(-1.0, 1.0, samples.dim)
         bump = np.exp(-(away**2) / 2)
-        return Mean(bump * (target.score(x, memory=work.memory) - away))
+        return Mean(bump * (target.score(x, memory=run.memory) - away))
 
 
 class SteinFeatures(AbstractMethod):
@@ -124,14 +124,16 @@ class SteinFeatures(AbstractMethod):
     def labels(self, samples: Samples) -> tuple[str, ...]:
         return samples.names
 
-    def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> FeatureProduct:
+    def statistic(
+        self, samples: Samples, target: AbstractTarget, run: RunOptions
+    ) -> FeatureProduct:
         x, d = samples.rows, samples.dim
         points = np.random.default_rng(20).normal(size=(5, d))
         widths = np.sqrt(d) * np.array([1.0, 2.0])
 
         def features(part: slice) -> tuple[np.ndarray, np.ndarray]:
             away = x[part, :, None] - points.T  # (rows, d, 5)
-            score = target.score(x[part], memory=work.memory)[..., None]
+            score = target.score(x[part], memory=run.memory)[..., None]
             squared = (away**2).sum(axis=1, keepdims=True)
             bumps = [np.exp(-squared / (2 * width**2)) for width in widths]
             sides = [k * (score - away / w**2) for k, w in zip(bumps, widths, strict=True)]

@@ -25,7 +25,7 @@ def training(n: int, d: int):
     import numpy as np
 
     import steinwise as sw
-    from steinwise._internal.run_options import Work
+    from steinwise._internal.run_options import RunOptions
     from steinwise.conditionals import TrainingData
     from steinwise.draws.samples import part_sizes
 
@@ -37,7 +37,7 @@ def training(n: int, d: int):
         tuple(np.array([j]) for j in range(d)),
         tuple(f"x[{j}]" for j in range(d)),
         sw.Gaussian(np.zeros(d), np.eye(d)),
-        Work(progress=False),
+        RunOptions(progress=False),
     )
 
 

@@ -40,9 +40,9 @@ def kccsd_seconds() -> dict[str, float]:
     import numpy as np
 
     import steinwise as sw
-    from steinwise._internal.run_options import Work
+    from steinwise._internal.run_options import RunOptions
 
-    target, work = sw.Gaussian(np.zeros(DIM), np.eye(DIM)), Work(progress=False)
+    target, run = sw.Gaussian(np.zeros(DIM), np.eye(DIM)), RunOptions(progress=False)
     samples = sw.Samples.of(np.random.default_rng(0).normal(size=(FEW, DIM)), independent=True)
 
     def own_law(key: np.ndarray, x: np.ndarray, n_atoms: int) -> np.ndarray:
@@ -55,7 +55,7 @@ def kccsd_seconds() -> dict[str, float]:
             own = sw.conditionals.Sampler(own_law, n_atoms=ATOMS)
             method = sw.methods.KCCSD(own, kernel, variant=variant)
             found[f"{variant}, {name}"] = best(
-                lambda m=method: m.contributions(samples, target, work), 2
+                lambda m=method: m.contributions(samples, target, run), 2
             )
     return found
 

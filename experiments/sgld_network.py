@@ -26,9 +26,9 @@ from experiments.engine.figures import label_axes, new_grid, style
 from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell, rounded
 from experiments.models.network import ARRAYS, Network, standardised, typical_spread
 from steinwise import functional
-from steinwise._internal.run_options import Work
+from steinwise._internal.indices import evenly_spaced_indices
+from steinwise._internal.run_options import RunOptions
 from steinwise.conditionals import Histogram, TrainingData
-from steinwise.draws.chain_diagnostics import evenly
 from steinwise.kernels import RBF
 from steinwise.results.plots import REFERENCE
 from steinwise.samplers import SGLD
@@ -293,7 +293,7 @@ def hamiltonian(
 
 def thinned(draws: np.ndarray) -> np.ndarray:
     """The draws of every chain whose predictions are computed."""
-    return draws[:, evenly(draws.shape[1], PREDICTING)]
+    return draws[:, evenly_spaced_indices(draws.shape[1], PREDICTING)]
 
 
 def reference_only(model: Network, draws: np.ndarray) -> Outcome:
@@ -310,7 +310,7 @@ def reference_only(model: Network, draws: np.ndarray) -> Outcome:
 
 def predicted(model: Network, draws: np.ndarray) -> Float[np.ndarray, "chains draws data"]:
     """f(x) at some of the inputs, of draws (chains, draws, weights)."""
-    inputs = jnp.asarray(model.inputs[evenly(len(model.inputs), SHOWN_DATA)])
+    inputs = jnp.asarray(model.inputs[evenly_spaced_indices(len(model.inputs), SHOWN_DATA)])
     with jax.enable_x64(True):
         each = jax.vmap(jax.vmap(lambda w: model.predict(w, inputs)))
         return np.asarray(each(jnp.asarray(draws)))
@@ -344,7 +344,7 @@ def discrepancies(
     target, spread = model.target(), typical_spread(model)[chosen]
     first = round(TRAIN * draws.shape[1])
     trained, tested = draws[:, :first], draws[:, first:]
-    tested = tested[:, evenly(tested.shape[1], TESTED)]
+    tested = tested[:, evenly_spaced_indices(tested.shape[1], TESTED)]
     found: dict[str, list[float]] = {}
     for name, (scaled, others, bins) in VARIANTS.items():
         unit = spread if scaled else np.ones(len(chosen))
@@ -367,10 +367,14 @@ def histogram(
     source: np.ndarray, chosen: np.ndarray, bins: int, target: Any, seed: int, x: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Atoms and weights of the marginal histograms of the chosen weights."""
-    rows = source[:, evenly(source.shape[1], 500), :][..., chosen].reshape(-1, len(chosen))
+    rows = source[:, evenly_spaced_indices(source.shape[1], 500), :][..., chosen].reshape(
+        -1, len(chosen)
+    )
     labels = tuple(str(j) for j in chosen)
     blocks = tuple(np.array([j]) for j in range(len(chosen)))
-    data = TrainingData(rows[::2], rows[1::2], blocks, labels, target, Work(seed, progress=False))
+    data = TrainingData(
+        rows[::2], rows[1::2], blocks, labels, target, RunOptions(seed, progress=False)
+    )
     atoms = Histogram(bins, hidden=1, epochs=0).fit(data).atoms(x[:, chosen], seed, 0)
     return np.array(atoms.points), atoms.weights
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import steinwise as sw
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.pvalues import averaged
 from steinwise.conditionals import (
     KDE,
@@ -50,7 +50,7 @@ def training(
         tuple(np.array(block) for block in parts),
         tuple(f"b{k}" for k in range(len(parts))),
         sw.Gaussian(np.zeros(d), np.eye(d)) if target is None else target,
-        Work(progress=False),
+        RunOptions(progress=False),
     )
 
 
@@ -140,7 +140,7 @@ def test_the_same_draws_and_seed_give_the_same_stand_in_in_any_configuration(nam
 def test_any_stand_in_gives_a_mean_of_zero_where_the_draws_are_right(name: str, fitted) -> None:
     """The paper's lemma on the null: r was learnt from other draws, and is not p's conditional."""
     method = replace(KCCSD(fitted[name]), learning=quiet_learning())
-    found = method.contributions(Samples.of(normal(5, 6000, np.eye(D))), TARGET, Work())
+    found = method.contributions(Samples.of(normal(5, 6000, np.eye(D))), TARGET, RunOptions())
     z = found.mean(axis=0) / found.std(axis=0) * np.sqrt(len(found))
     assert np.abs(z).max() < 4
 
@@ -172,7 +172,9 @@ def test_the_error_of_the_discrepancy_falls_with_the_validation_loss() -> None:
             data = training(normal(100 + seed, n), normal(200 + seed, 500))
             model = Linear().fit(data)
             method = replace(KCCSD(model), learning=quiet_learning())
-            value = method.contributions(Samples.of(tested), TARGET, Work()).mean(axis=0).sum()
+            value = (
+                method.contributions(Samples.of(tested), TARGET, RunOptions()).mean(axis=0).sum()
+            )
             found.append((-model.log_density(data.validation).mean(), abs(value - truth)))
         loss, error = np.mean(found, axis=0)
         losses.append(loss)
@@ -253,7 +255,7 @@ def test_networks_trained_in_groups_learn_the_same(model: AbstractConditional) -
     """Catches a group whose draws, labels or inputs are those of another."""
     data = training(normal(0, 400), normal(1, 100))
     together = model.fit(data).log_density(data.validation)
-    alone = replace(data, work=Work(progress=False, memory=1))
+    alone = replace(data, run=RunOptions(progress=False, memory=1))
     found = model.fit(alone).log_density(data.validation)
     assert together is not None
     assert found is not None

@@ -8,7 +8,7 @@ import numpy as np
 
 import steinwise as sw
 from benchmarks.examples import gaussian_conditionals
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batches import plan_batches
 from steinwise.conditionals import KDE, Histogram, Linear, MixtureDensity
 from steinwise.draws.samples import Samples
@@ -90,12 +90,12 @@ def prepared(one: AbstractMethod, x: np.ndarray) -> list[tuple[AbstractMethod, S
     samples = Samples.of(x, independent=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sw.SteinwiseWarning)
-        return list(one.prepare(samples, normal(samples.dim), Work()))
+        return list(one.prepare(samples, normal(samples.dim), RunOptions()))
 
 
 def statistic(fitted: AbstractMethod, tested: Samples) -> float:
     """As in `sw.check`, with a batch for every draw: pairs inside a batch are left out."""
-    found = fitted.statistic(tested, normal(tested.dim), Work())
+    found = fitted.statistic(tested, normal(tested.dim), RunOptions())
     plan = plan_batches(tested, found.averaged, most=found.most_batches)
     assert plan.batches.count == tested.n
     return fitted.calibrate(found, plan.batches, 99, 0).statistic

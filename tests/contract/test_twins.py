@@ -11,7 +11,7 @@ import pytest
 
 import steinwise as sw
 from steinwise import functional
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batches import plan_batches
 from steinwise.methods import (
     BY_NAME,
@@ -96,9 +96,9 @@ def test_every_method_has_a_twin_or_a_reason() -> None:
 
 def test_the_twin_of_aggregated_ksds_under_jit() -> None:
     x, bandwidths = draws(9), np.array([0.3, 1.0, 4.0])
-    score, work = normal(3).score(x), Work()
+    score, run = normal(3).score(x), RunOptions()
     [(fitted, tested)] = prepared(KSDAgg(tuple(bandwidths)), x)
-    found = fitted.statistic(tested, normal(3), work)
+    found = fitted.statistic(tested, normal(3), run)
     plan = plan_batches(tested, found.averaged, most=found.most_batches)
     sums = [one.values[0, 0] for one in found.batch_sums(plan.batches)]
     with jax.enable_x64(True):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from benchmarks import simulate
+from steinwise._internal.indices import evenly_spaced_indices
 from steinwise.draws.chain_diagnostics import (
     autocorrelation_times,
     drift,
-    evenly,
     rhat,
     row_autocorrelation,
 )
@@ -63,8 +63,8 @@ def test_rhat_sees_place_and_scale_and_stuck_chains() -> None:
 
 def test_evenly_spreads_and_never_exceeds() -> None:
     """Catches a subset that repeats columns or leaves out the ends."""
-    np.testing.assert_array_equal(evenly(5, 10), np.arange(5))
-    found = evenly(1000, 7)
+    np.testing.assert_array_equal(evenly_spaced_indices(5, 10), np.arange(5))
+    found = evenly_spaced_indices(1000, 7)
     assert (len(found), found[0], found[-1]) == (7, 0, 999)
 
 

@@ -8,7 +8,7 @@ import pytest
 import steinwise as sw
 from experiments import biased_metropolis, gibbs_factorisation, sgld_network
 from experiments.models.network import Network
-from steinwise.draws.chain_diagnostics import evenly
+from steinwise._internal.indices import evenly_spaced_indices
 from steinwise.samplers import MetropolisWithinGibbs
 
 
@@ -68,7 +68,7 @@ def test_a_bandwidth_of_two_is_sigma_1_for_weights_in_units_of_two(monkeypatch):
     variants = sgld_network.discrepancies(model, draws, chosen, standing_for, 0)
     found = variants["conditional spread"]
 
-    x = draws[0, 100:][evenly(400, sgld_network.TESTED)]
+    x = draws[0, 100:][evenly_spaced_indices(400, sgld_network.TESTED)]
     points, weights = sgld_network.histogram(draws[:1, :100], chosen, 20, model.target(), 0, x)
     scores = model.target().score(x)[:, chosen], model.target().line_scores(x, chosen, points)
     with jax.enable_x64(True):

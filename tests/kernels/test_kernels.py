@@ -21,7 +21,7 @@ from steinwise.kernels import (
     HyperbolicSecant,
     Matern52,
 )
-from steinwise.kernels.base import over_pairs
+from steinwise.kernels.base import Parts, over_pairs
 from steinwise.kernels.median import median_distance, median_gap
 
 VECTOR = np.array([0.7, 1.3, 2.1])
@@ -65,8 +65,8 @@ class Evaluated(NamedTuple):
     """One kernel at pairs of points, by its closed forms and by an independent way."""
 
     m: int
-    closed: kernels.Parts
-    automatic: kernels.Parts
+    closed: Parts
+    automatic: Parts
     gram: np.ndarray
     pairwise: np.ndarray
 
@@ -105,7 +105,7 @@ def _pairwise(kernel, x, y, score_x, score_y):
 def test_closed_form_derivatives_are_those_of_the_kernel(evaluate):
     """A wrong sign or factor in any closed form, or in the product rule."""
     found = evaluate()
-    for name, one, other in zip(kernels.Parts._fields, found.closed, found.automatic, strict=True):
+    for name, one, other in zip(Parts._fields, found.closed, found.automatic, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12, err_msg=name)
 
 

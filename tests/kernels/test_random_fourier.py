@@ -8,7 +8,7 @@ import pytest
 import steinwise as sw
 from benchmarks.examples import gaussian_conditionals
 from steinwise import functional
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise.draws.samples import Samples
 from steinwise.kernels import IMQ, RBF, AbstractKernel, RandomFourier
 from steinwise.kernels.base import over_pairs
@@ -86,7 +86,7 @@ def test_kccsd_with_many_waves_is_kccsd() -> None:
         for blocks in (None, [[0, 1], [2]]):
             exact, waves = (
                 sw.methods.KCCSD(own, kernel, blocks, variant).contributions(
-                    samples, target, Work()
+                    samples, target, RunOptions()
                 )
                 for kernel in (RBF(1.0), RandomFourier(1.0, waves=400))
             )

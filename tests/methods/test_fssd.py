@@ -11,7 +11,7 @@ import pytest
 import steinwise as sw
 from benchmarks.examples import correlated, standard
 from benchmarks.size import interval, lower_bound
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batches import Batches, _cut
 from steinwise.draws.samples import Samples
 from steinwise.functional import fssd, fssd_features, fssd_power, fssd_variance
@@ -61,7 +61,7 @@ def test_reference_figures_through_the_method() -> None:
     found = sw.check(LAPLACE, standard(5), method=method)
     assert 200 * found.statistic == pytest.approx(0.15817136241899915, rel=1e-9)
     assert found.draws.held_out == 0
-    statistic = method.statistic(Samples.of(LAPLACE), standard(5), Work())
+    statistic = method.statistic(Samples.of(LAPLACE), standard(5), RunOptions())
     np.testing.assert_allclose(
         limit_law(statistic, singles(200), 25).eigenvalues[:3],
         [0.08811371383241509, 0.07526611597257309, 0.06348107298430967],
@@ -170,7 +170,7 @@ def test_law_of_a_chain() -> None:
 def test_null_has_the_moments_of_its_law() -> None:
     """Catches Z^2 that is not centred, eigenvalues that are rooted, and another scale of T."""
     method = FSSD(locations=LOCATIONS, optimise=False)
-    statistic = method.statistic(Samples.of(LAPLACE), standard(5), Work())
+    statistic = method.statistic(Samples.of(LAPLACE), standard(5), RunOptions())
     batches = singles(200)
     verdict = method.calibrate(statistic, batches, 20_000, 0)
     deviation = np.sqrt(2 * (limit_law(statistic, batches, 25).eigenvalues ** 2).sum())
@@ -204,7 +204,7 @@ def test_the_tested_draws_teach_nothing(optimise: bool) -> None:
     changed = chains.copy()
     changed[:, 20:] *= 3.0
     (one, rest), (other, _) = (
-        next(FSSD(optimise=optimise).prepare(Samples.of(draws), correlated(3), Work()))
+        next(FSSD(optimise=optimise).prepare(Samples.of(draws), correlated(3), RunOptions()))
         for draws in (chains, changed)
     )
     np.testing.assert_array_equal(rest.values, chains[:, 20:])
@@ -217,7 +217,7 @@ def test_the_seed_places_the_locations() -> None:
     """Catches locations that are always the same, and randomness from elsewhere."""
     samples = Samples.of(np.random.default_rng(9).normal(size=(100, 3)))
     first, again, other = (
-        next(FSSD(optimise=False).prepare(samples, standard(3), Work(seed)))[0].locations
+        next(FSSD(optimise=False).prepare(samples, standard(3), RunOptions(seed)))[0].locations
         for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(first, again)
@@ -250,10 +250,10 @@ def test_given_locations_are_where_the_search_starts() -> None:
     """Catches given locations that are thrown away, and ones that cannot move."""
     samples = Samples.of(np.random.default_rng(14).laplace(size=(300, 5)))
     far = LOCATIONS + 50.0  # the kernel is 0 there, and flat
-    fitted, rest = next(FSSD(RBF(1.0), far).prepare(samples, standard(5), Work()))
+    fitted, rest = next(FSSD(RBF(1.0), far).prepare(samples, standard(5), RunOptions()))
     np.testing.assert_allclose(fitted.locations, far)
     assert rest.n == 240
-    near, _ = next(FSSD(locations=LOCATIONS).prepare(samples, standard(5), Work()))
+    near, _ = next(FSSD(locations=LOCATIONS).prepare(samples, standard(5), RunOptions()))
     assert 0.01 < np.abs(near.locations - LOCATIONS).max() < 10
 
 
@@ -355,7 +355,7 @@ def test_locations_of_another_dimension_and_too_few_draws() -> None:
     with pytest.raises(sw.TooFewDraws, match="1 to learn from and 59 to test"):
         sw.check(draws, standard(3), method=FSSD(train=0.02))
     with pytest.raises(sw.InputError, match="call prepare"):
-        FSSD().statistic(Samples.of(draws), standard(3), Work())
+        FSSD().statistic(Samples.of(draws), standard(3), RunOptions())
 
 
 def test_a_kernel_without_one_width_keeps_its_own() -> None:

@@ -10,7 +10,7 @@ import pytest
 import steinwise as sw
 from benchmarks.simulate import autoregressive
 from benchmarks.size import interval
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batch_sums import BatchSums
 from steinwise.calibration.batches import _cut
 from steinwise.calibration.signs import bootstrap, multinomial, rademacher
@@ -43,7 +43,7 @@ def stein_matrix(kernel: sw.kernels.AbstractKernel) -> np.ndarray:
 def test_bandwidths_and_their_statistics_are_those_of_others() -> None:
     """Catches another collection of bandwidths, and an IMQ with another exponent."""
     np.testing.assert_allclose(KSDAgg().resolve(X, 0), BANDWIDTHS, rtol=1e-9)
-    found = KSDAgg().statistic(SAMPLES, TARGET, Work())
+    found = KSDAgg().statistic(SAMPLES, TARGET, RunOptions())
     batches = _cut(1, 200, 1, independent=True)
     values = [
         bootstrap(one, rademacher(0, 9, 200)).statistic[0, 0] for one in found.batch_sums(batches)
@@ -182,7 +182,7 @@ def test_the_linear_estimator_pairs_draws_of_the_two_halves() -> None:
     chains = X[:, :3].reshape(2, 100, 3)
     samples = Samples.of(chains)
     target = sw.Gaussian(np.zeros(3), np.eye(3))
-    found = KSD(kernel, linear=True).statistic(samples, target, Work())
+    found = KSD(kernel, linear=True).statistic(samples, target, RunOptions())
     assert isinstance(found, Mean)
     with jax.enable_x64(True):
         pairs = [

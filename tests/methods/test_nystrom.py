@@ -6,7 +6,7 @@ import pytest
 import steinwise as sw
 from benchmarks import simulate
 from benchmarks.size import interval
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise.draws.samples import Samples
 from steinwise.methods import KSD, NystromKSD
 from steinwise.methods.nystrom import NystromProduct
@@ -33,7 +33,7 @@ def test_the_statistic_is_the_projected_mean_over_pairs() -> None:
     x = draws(80, 0.3)
     found = sw.check(x, TARGET, method=NystromKSD(KERNEL, 15))
     method = NystromKSD(KERNEL, 15)
-    chosen = method.statistic(Samples.of(x), TARGET, Work()).chosen
+    chosen = method.statistic(Samples.of(x), TARGET, RunOptions()).chosen
     assert len(chosen) == len(set(chosen)) == 15
     z = x[chosen]
     pairs = gram(x, z) @ np.linalg.pinv(gram(z, z)) @ gram(z, x)
@@ -56,7 +56,7 @@ def test_with_all_draws_as_landmarks_it_is_ksd() -> None:
 def test_the_default_number_of_landmarks_grows_as_the_root_of_n() -> None:
     """Catches a cost that is quadratic after all."""
     for n, expected in ((10, 10), (400, 80), (2500, 200)):
-        statistic = NystromKSD().statistic(Samples.of(draws(n)), TARGET, Work())
+        statistic = NystromKSD().statistic(Samples.of(draws(n)), TARGET, RunOptions())
         assert isinstance(statistic, NystromProduct)
         assert len(statistic.chosen) == expected
 

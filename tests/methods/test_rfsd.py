@@ -8,7 +8,7 @@ from scipy import stats
 
 import steinwise as sw
 from benchmarks.size import interval
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batches import Batches, _cut
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
@@ -31,9 +31,9 @@ def normal(d: int) -> sw.Gaussian:
     return sw.Gaussian(np.zeros(d), np.eye(d))
 
 
-def means(x: np.ndarray, method: RFSD, work: Work | None = None) -> FeatureMeans:
+def means(x: np.ndarray, method: RFSD, run: RunOptions | None = None) -> FeatureMeans:
     samples = Samples.of(x, independent=True)
-    return method.statistic(samples, normal(samples.dim), work or Work())
+    return method.statistic(samples, normal(samples.dim), run or RunOptions())
 
 
 def target_normals(seed: int, n: int, d: int = 3) -> np.ndarray:
@@ -151,7 +151,7 @@ def test_nothing_depends_on_the_origin(kind: str) -> None:
     """Catches locations that are drawn around 0 instead of the mean of the draws."""
     moved = Samples.of(X + 50.0, independent=True)
     target = sw.Gaussian(np.full(5, 50.0), np.eye(5))
-    there = RFSD(kind).statistic(moved, target, Work()).log_squares()
+    there = RFSD(kind).statistic(moved, target, RunOptions()).log_squares()
     np.testing.assert_allclose(there, means(X, RFSD(kind)).log_squares(), atol=1e-8)
 
 
@@ -251,7 +251,7 @@ def test_numbers_do_not_depend_on_the_budget(kind: str, null: str) -> None:
     x = target_normals(11, 3000, d=30)
     draws = target_normals(12, 2000, d=30) if null == "target" else None
     method = RFSD(kind, features=20, null=null, target_draws=draws)
-    assert means(x, method, Work(memory=2**20)).rows_per_chunk < 100
+    assert means(x, method, RunOptions(memory=2**20)).rows_per_chunk < 100
     one, other = (
         sw.check(x, normal(30), method=method, memory=memory, n_bootstrap=50)
         for memory in ("1MiB", "1GiB")
@@ -264,9 +264,9 @@ def test_numbers_do_not_depend_on_the_budget(kind: str, null: str) -> None:
 def test_float32(kind: str) -> None:
     """Catches logarithms in 32 bit, and a dtype that is not used."""
     x = target_normals(13, 400, d=20) + 0.1
-    work = Work(dtype="float32")
-    assert means(x, RFSD(kind), work).features(x[:5]).dtype == np.float32
-    precise, rough = (means(x, RFSD(kind), one).log_squares() for one in (Work(), work))
+    run = RunOptions(dtype="float32")
+    assert means(x, RFSD(kind), run).features(x[:5]).dtype == np.float32
+    precise, rough = (means(x, RFSD(kind), one).log_squares() for one in (RunOptions(), run))
     np.testing.assert_allclose(rough, precise, atol=1e-3)
     assert (rough != precise).all()
 

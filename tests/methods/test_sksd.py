@@ -12,7 +12,7 @@ import steinwise as sw
 from benchmarks import examples
 from benchmarks.size import interval
 from steinwise import functional
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batches import _cut
 from steinwise.draws.samples import Samples
 from steinwise.functional import slice_ksd, slice_stein_gram, sliced_ksds
@@ -73,7 +73,7 @@ def test_axes_give_the_reference_figures() -> None:
     """Catches a wrong width, a pair counted twice, and a diagonal that is in or out by mistake."""
     x, target = laplace_draws(), examples.standard(5)
     assert sw.check(x, target, method=SlicedKSD()).statistic == pytest.approx(AXES_U, abs=1e-9)
-    statistic = SlicedKSD().statistic(Samples.of(x), target, Work())
+    statistic = SlicedKSD().statistic(Samples.of(x), target, RunOptions())
     batches = _cut(1, 200, 7, independent=True)
     everything = sum(one.values.sum() for one in statistic.batch_sums(batches))
     assert everything / 200**2 == pytest.approx(AXES_V, abs=1e-9)
@@ -107,7 +107,7 @@ def test_batch_sums_of_slanted_slices(kernel, by_hand, cut) -> None:
     x = np.random.default_rng(1).normal(size=(cut[0] * cut[1], 3))
     target, directions, widths = examples.correlated(3), slanted(3), np.array([0.7, 1.0, 1.9])
     method = SlicedKSD("learned", kernel(widths), directions=5 * directions)
-    statistic = method.statistic(Samples.of(x, independent=True), target, Work())
+    statistic = method.statistic(Samples.of(x, independent=True), target, RunOptions())
     (found,) = statistic.batch_sums(batches)
     assert found.values.shape == (1, 3, batches.count, batches.count)
     score = target.score(x)
@@ -277,15 +277,18 @@ def test_slices_are_found_on_the_start_of_every_chain(slices) -> None:
     """Catches slices that have seen the tested draws: the level would be lost."""
     values = np.random.default_rng(8).normal(size=(3, 50, 2))
     samples, target = Samples.of(values), examples.standard(2)
-    fitted, rest = next(SlicedKSD(slices, train=0.4).prepare(samples, target, Work()))
+    fitted, rest = next(SlicedKSD(slices, train=0.4).prepare(samples, target, RunOptions()))
     np.testing.assert_array_equal(rest.values, values[:, 20:])
     after = replace(samples, values=np.concatenate([values[:, :20], 9 + values[:, 20:]], axis=1))
-    again, _ = next(SlicedKSD(slices, train=0.4).prepare(after, target, Work()))
+    again, _ = next(SlicedKSD(slices, train=0.4).prepare(after, target, RunOptions()))
     np.testing.assert_array_equal(fitted.directions, again.directions)
     before = replace(samples, values=np.concatenate([2 * values[:1], values[1:]]))
-    other, _ = next(SlicedKSD(slices, train=0.4).prepare(before, target, Work()))
+    other, _ = next(SlicedKSD(slices, train=0.4).prepare(before, target, RunOptions()))
     assert np.abs(other.directions - fitted.directions).max() > 1e-3
-    assert next(fitted.prepare(rest, target, Work())) == (fitted, rest)  # nothing is held out twice
+    assert next(fitted.prepare(rest, target, RunOptions())) == (
+        fitted,
+        rest,
+    )  # nothing is held out twice
 
 
 # -- verdicts ------------------------------------------------------------------------------------
@@ -355,7 +358,7 @@ def test_bad_directions(directions, expected) -> None:
     samples = Samples.of(np.random.default_rng(12).normal(size=(60, 3)))
     method = SlicedKSD("learned", directions=directions)
     with pytest.raises(sw.InputError, match=expected):
-        method.statistic(samples, examples.standard(3), Work())
+        method.statistic(samples, examples.standard(3), RunOptions())
 
 
 def test_too_few_draws_to_learn_from() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 import steinwise as sw
 from benchmarks import examples
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batches import Batches, _cut
 from steinwise.draws.samples import Samples
 from steinwise.draws.storage import add_rows
@@ -121,7 +121,7 @@ def test_ksd_is_a_gram_of_stein_kernels() -> None:
     """Catches a wrong sign or power of the bandwidth, and float32 inside the tiles."""
     x = np.random.default_rng(5).normal(size=(61, 3))
     samples, target = Samples.of(x, independent=True), examples.correlated(3)
-    statistic = KSD(sw.kernels.RBF(1.3)).statistic(samples, target, Work())
+    statistic = KSD(sw.kernels.RBF(1.3)).statistic(samples, target, RunOptions())
     batches = _cut(1, 61, 7, independent=True)
     expected = owners(batches) @ stein_rbf(x, target.score(x), 1.3) @ owners(batches).T
     np.testing.assert_allclose(sums(statistic, batches)[0, 0], expected, rtol=1e-9, atol=1e-9)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import steinwise as sw
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise.methods.statistics import Gram
 from steinwise.methods.statistics.gram import pair_parts
 from steinwise.results.influence import dominating_draws
@@ -83,7 +83,7 @@ def test_parts_of_pairs_average_to_the_statistic():
     x = _normal(5, 80, D)
     method = sw.methods.KSD(sw.kernels.RBF(1.0))
     samples = sw.Samples.of(x)
-    gram = method.gram(samples, TARGET.score(x), Work())
+    gram = method.gram(samples, TARGET.score(x), RunOptions())
     parts = pair_parts(gram)
     assert parts.shape == (80, 1)
     value = sw.ksd(x, TARGET, kernel=sw.kernels.RBF(1.0)).value
@@ -93,7 +93,7 @@ def test_parts_of_pairs_average_to_the_statistic():
 def test_parts_of_many_draws_stand_for_all_pairs(monkeypatch):
     x = _normal(6, 300, D) + 0.5
     samples = sw.Samples.of(x)
-    gram = sw.methods.KSD(sw.kernels.RBF(1.0)).gram(samples, TARGET.score(x), Work())
+    gram = sw.methods.KSD(sw.kernels.RBF(1.0)).gram(samples, TARGET.score(x), RunOptions())
     assert isinstance(gram, Gram)
     exact = pair_parts(gram)
     monkeypatch.setattr("steinwise.methods.statistics.gram.OTHERS", 150)

@@ -5,7 +5,7 @@ import pytest
 
 import steinwise as sw
 from benchmarks.size import interval
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batch_sums import BatchSums
 from steinwise.calibration.batches import Batches, _cut, _even
 from steinwise.calibration.pvalues import calibrate
@@ -24,7 +24,7 @@ def sums_of_tails(
     target = sw.Gaussian(np.zeros(len(covariance)), covariance)
     method = Transported(bases=["tails"], contexts=["alone"])
     samples = Samples.of(draws, independent=batches.independent)
-    found = method.statistic(samples, target, Work()).batch_sums(batches)
+    found = method.statistic(samples, target, RunOptions()).batch_sums(batches)
     return {one.group: one for one in found}
 
 
@@ -81,7 +81,7 @@ def test_only_independent_draws_lead_to_expect_anything() -> None:
     chain = sums_of_tails(draws, np.eye(2), _cut(1, 200, 5, independent=False))
     assert chain["coordinates"].expected is None
     found = Transported().statistic(
-        Samples.of(draws, independent=True), sw.Gaussian(np.zeros(2), np.eye(2)), Work()
+        Samples.of(draws, independent=True), sw.Gaussian(np.zeros(2), np.eye(2)), RunOptions()
     )
     batches = _cut(1, 200, 5, independent=True)
     weights = {one.family: one.expected for one in found.batch_sums(batches) if not one.two_sided}

@@ -11,7 +11,7 @@ _Step = TypeVar("_Step")
 
 
 @dataclass(frozen=True)
-class Work:
+class RunOptions:
     """How a computation is to be carried out; only the seed and the precision change numbers."""
 
     seed: object = 0

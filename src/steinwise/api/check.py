@@ -9,7 +9,7 @@ import numpy as np
 import steinwise
 from steinwise._internal.memory import budget_bytes
 from steinwise._internal.random import seed_words
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import (
     choose_coordinates,
     require_at_least,
@@ -120,10 +120,10 @@ def check(
     evaluated_in = density.prepare(samples.dim)
     samples, thinned = _affordable(samples, chosen, density, evaluations)
 
-    work = Work(seed, budget, dtype, progress)
+    run = RunOptions(seed, budget, dtype, progress)
     runs = []
-    for fitted, tested in chosen.prepare(samples, density, work):
-        statistic = fitted.statistic(tested, density, work)
+    for fitted, tested in chosen.prepare(samples, density, run):
+        statistic = fitted.statistic(tested, density, run)
         plan = plan_batches(
             tested, statistic.averaged, most=statistic.most_batches, batch_length=batch_length
         )

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 import steinwise
+from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.memory import budget_bytes
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import Estimator, require_estimator, require_level
 from steinwise.calibration.batches import (
     FEWEST_BATCHES,
@@ -25,7 +26,6 @@ from steinwise.calibration.batches import (
     plan_for_error,
 )
 from steinwise.calibration.jackknife import leave_one_out
-from steinwise.draws.chain_diagnostics import evenly
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, SteinwiseWarning
 from steinwise.kernels import IMQ
@@ -91,12 +91,12 @@ def compare(
     chosen = _method(method)
     require_estimator(estimator)
     require_level(alpha)
-    work = Work(seed, budget_bytes(memory))
-    sets = _sets(draws, independent, work.memory)
+    run = RunOptions(seed, budget_bytes(memory))
+    sets = _sets(draws, independent, run.memory)
     density = as_target(target)
     density.prepare(next(iter(sets.values())).dim)
 
-    grams = _grams(chosen, sets, density, work)
+    grams = _grams(chosen, sets, density, run)
     plans = _plans(sets, grams)
     cuts = _cuts(sets, plans)
     values: dict[str, float] = {}
@@ -156,14 +156,16 @@ def _sets(draws: Any, independent: bool | None, budget: int) -> dict[str, Sample
 
 
 def _grams(
-    method: KSD, sets: dict[str, Samples], target: AbstractTarget, work: Work
+    method: KSD, sets: dict[str, Samples], target: AbstractTarget, run: RunOptions
 ) -> dict[str, Gram]:
     """The pairs of each set, under one kernel."""
-    pooled = np.concatenate([s.rows[evenly(s.n, POOLED_ROWS)] for s in sets.values()])
-    kernel = method.kernel.resolve(pooled, work.seed, per_coordinate=False)
+    pooled = np.concatenate(
+        [s.rows[evenly_spaced_indices(s.n, POOLED_ROWS)] for s in sets.values()]
+    )
+    kernel = method.kernel.resolve(pooled, run.seed, per_coordinate=False)
     common = KSD(kernel)
     return {
-        name: common.gram(samples, target.score(samples.rows, memory=work.memory), work)
+        name: common.gram(samples, target.score(samples.rows, memory=run.memory), run)
         for name, samples in sets.items()
     }
 

@@ -20,7 +20,7 @@ import numpy as np
 
 import steinwise
 from steinwise._internal.memory import budget_bytes
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import require_level
 from steinwise.calibration.batches import FEWEST_BATCHES, BatchPlan, cut_into, plan_for_error
 from steinwise.calibration.jackknife import leave_one_out, leave_one_out_mean
@@ -99,15 +99,15 @@ def compare_models(
     """
     chosen = _method(method)
     require_level(alpha)
-    work = Work(seed, budget_bytes(memory), progress=progress)
+    run = RunOptions(seed, budget_bytes(memory), progress=progress)
     samples = Samples.of(draws, names=names, independent=independent)
-    samples = samples.loaded(work.memory, "sw.compare_models")
+    samples = samples.loaded(run.memory, "sw.compare_models")
     densities = _models(models, samples.dim)
 
     first = next(iter(densities.values()))  # any: the stand-in does not look at it
-    fitted, tested = next(chosen.prepare(samples, first, work))
+    fitted, tested = next(chosen.prepare(samples, first, run))
     statistics = {
-        name: _named(name, _statistic, fitted, tested, density, work)
+        name: _named(name, _statistic, fitted, tested, density, run)
         for name, density in densities.items()
     }
     plan = _plan(tested, list(statistics.values()))
@@ -191,12 +191,12 @@ def _named(name: str, function: Callable, *arguments: Any) -> Any:
 
 
 def _statistic(
-    method: KSD | KCCSD, samples: Samples, target: AbstractTarget, work: Work
+    method: KSD | KCCSD, samples: Samples, target: AbstractTarget, run: RunOptions
 ) -> AbstractStatistic:
     """What is averaged for one model: without bias, and least for the right one."""
     if isinstance(method, KSD):
-        return method.statistic(samples, target, work)
-    contributions = method.contributions(samples, target, work)
+        return method.statistic(samples, target, run)
+    contributions = method.contributions(samples, target, run)
     if method.variant == "norm":
         return Mean(contributions)
     columns = contributions[:, None, None]  # one setting, whose features are the coordinates

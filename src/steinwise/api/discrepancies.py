@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from steinwise._internal.memory import budget_bytes
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import (
     Estimator,
     choose_coordinates,
@@ -93,11 +93,11 @@ def kccsd(
         variant,
         split,
     )
-    samples, density, work = _enter(draws, target, seed, names, independent, memory, progress)
+    samples, density, run = _enter(draws, target, seed, names, independent, memory, progress)
     if coordinates is not None:
         method = method.restricted(choose_coordinates(coordinates, samples.names, seed))
-    method, samples = next(method.prepare(samples, density, work))
-    statistic = method.statistic(samples, density, work)
+    method, samples = next(method.prepare(samples, density, run))
+    statistic = method.statistic(samples, density, run)
     per_coordinate = statistic.contributions.mean(axis=0)
     error, _ = _standard_error(samples, statistic)
     value = float(per_coordinate.sum())
@@ -110,7 +110,7 @@ def kccsd(
         contributions=statistic.contributions,
         names=method.labels(samples),
         description=method.describe(),
-        witness=method.witness(samples, density, work) if blocks is None else None,
+        witness=method.witness(samples, density, run) if blocks is None else None,
         parts_by=statistic.each_draw,
         places=samples.places,
     )
@@ -165,8 +165,8 @@ def ksd(
     """
     require_estimator(estimator)
     method = KSD() if kernel is None else KSD(kernel)
-    samples, density, work = _enter(draws, target, seed, names, independent, memory, None)
-    statistic = method.gram(samples, density.score(samples.rows, memory=work.memory), work)
+    samples, density, run = _enter(draws, target, seed, names, independent, memory, None)
+    statistic = method.gram(samples, density.score(samples.rows, memory=run.memory), run)
     error, sums = _standard_error(samples, statistic)
     diagonal = statistic.diagonal().sum()
     return Discrepancy(
@@ -219,9 +219,9 @@ def fssd(
     given = RBF("median") if kernel is None else kernel
     find = is_whole(locations)
     method = FSSD(given, locations, optimise=find, null="signs")
-    samples, density, work = _enter(draws, target, seed, names, independent, memory, None)
-    method, samples = next(method.prepare(samples, density, work))
-    statistic = method.statistic(samples, density, work)
+    samples, density, run = _enter(draws, target, seed, names, independent, memory, None)
+    method, samples = next(method.prepare(samples, density, run))
+    statistic = method.statistic(samples, density, run)
     per_coordinate = statistic.mean_over_pairs()[0]
     return Discrepancy(
         value=float(per_coordinate.sum()),
@@ -270,8 +270,8 @@ def rfsd(
     np.int64(1)
     """
     method = RFSD(kind, features, gamma=gamma, locations=locations)
-    samples, density, work = _enter(draws, target, seed, names, independent, memory, None)
-    statistic = method.statistic(samples, density, work)
+    samples, density, run = _enter(draws, target, seed, names, independent, memory, None)
+    statistic = method.statistic(samples, density, run)
     log_squares = statistic.log_squares()
     log_value = np.logaddexp.reduce(log_squares) / 2
     with np.errstate(over="ignore", under="ignore"):
@@ -328,9 +328,9 @@ def sksd(
     """
     require_estimator(estimator)
     method = SlicedKSD(slices, RBF("median") if kernel is None else kernel)
-    samples, density, work = _enter(draws, target, seed, names, independent, memory, None)
-    method, samples = next(method.prepare(samples, density, work))
-    statistic = method.statistic(samples, density, work)
+    samples, density, run = _enter(draws, target, seed, names, independent, memory, None)
+    method, samples = next(method.prepare(samples, density, run))
+    statistic = method.statistic(samples, density, run)
     error, sums = _standard_error(samples, statistic)
     diagonals = statistic.diagonal().sum(axis=0)
     per_coordinate = _pair_mean(sums.values[0].sum(axis=(1, 2)), diagonals, samples.n, estimator)
@@ -357,13 +357,13 @@ def _enter(
     independent: bool | None,
     memory: str | int,
     progress: bool | None,
-) -> tuple[Samples, AbstractTarget, Work]:
-    work = Work(seed, budget_bytes(memory), progress=progress)
+) -> tuple[Samples, AbstractTarget, RunOptions]:
+    run = RunOptions(seed, budget_bytes(memory), progress=progress)
     samples = Samples.of(draws, names=names, independent=independent)
-    samples = samples.loaded(work.memory, "a discrepancy by itself")
+    samples = samples.loaded(run.memory, "a discrepancy by itself")
     density = as_target(target)
     density.prepare(samples.dim)
-    return samples, density, work
+    return samples, density, run
 
 
 def _plan(samples: Samples, statistic: AbstractStatistic, *, stacklevel: int) -> BatchPlan | None:

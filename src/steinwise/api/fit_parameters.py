@@ -9,7 +9,7 @@ import numpy as np
 
 import steinwise
 from steinwise._internal.memory import budget_bytes
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import require_whole
 from steinwise.calibration.batches import (
     FEWEST_BATCHES,
@@ -114,17 +114,17 @@ def fit_parameters(
     """
     chosen = _method(method)
     require_whole("max_iterations", max_iterations, least=1)
-    work = Work(seed, budget_bytes(memory), progress=progress)
+    run = RunOptions(seed, budget_bytes(memory), progress=progress)
     samples = Samples.of(draws, names=names, independent=independent)
-    samples = samples.loaded(work.memory, "sw.fit_parameters")
+    samples = samples.loaded(run.memory, "sw.fit_parameters")
     model, labels, start = _parameters(log_density, theta0)
     plan = _plan(model, start, samples)
 
     if isinstance(chosen, KSD):
-        equations, cut, notes = _pairs(chosen, model, plan, samples, start, work)
+        equations, cut, notes = _pairs(chosen, model, plan, samples, start, run)
         tested, batches = samples, cut
     else:
-        equations, tested, notes = _conditional(chosen, model, plan, samples, work)
+        equations, tested, notes = _conditional(chosen, model, plan, samples, run)
         batches = None
     found = _solve(equations, start, labels, max_iterations)
     notes = [*notes, *found.notes]
@@ -230,28 +230,28 @@ def _plan(model: Model, start: Vector, samples: Samples) -> Plan:
 
 
 def _pairs(
-    method: KSD, model: Model, plan: Plan, samples: Samples, start: Vector, work: Work
+    method: KSD, model: Model, plan: Plan, samples: Samples, start: Vector, run: RunOptions
 ) -> tuple[AbstractEquations, Batches | None, list[str]]:
     x = samples.rows
-    kernel = method.kernel.resolve(x, work.seed, per_coordinate=False)
+    kernel = method.kernel.resolve(x, run.seed, per_coordinate=False)
     whole = cut_evenly(samples, samples.n_draws)
-    scores = PairEquations(model, plan, kernel, x, whole, work.memory).scores(start)
+    scores = PairEquations(model, plan, kernel, x, whole, run.memory).scores(start)
     require_finite(scores, x, 0, np.arange(samples.dim), axis=1)
     cut = _batch_plan(samples, monitored(x, scores), most=250)
     batches = cut_into(samples, FEWEST_BATCHES) if cut is None else cut.batches
-    equations = PairEquations(model, plan, kernel, x, batches, work.memory)
+    equations = PairEquations(model, plan, kernel, x, batches, run.memory)
     return equations, None if cut is None else batches, [] if cut is None else list(cut.notes)
 
 
 def _conditional(
-    method: KCCSD, model: Model, plan: Plan, samples: Samples, work: Work
+    method: KCCSD, model: Model, plan: Plan, samples: Samples, run: RunOptions
 ) -> tuple[AbstractEquations, Samples, list[str]]:
     unused = Target(jax.numpy.sum)  # the stand-in does not look at the model
-    fitted, tested = next(method.prepare(samples, unused, work))
+    fitted, tested = next(method.prepare(samples, unused, run))
     x = tested.rows
     assert isinstance(fitted.kernel, AbstractKernel)
-    kernel = fitted.kernel.resolve(x, work.seed, per_coordinate=True)
-    equations = ConditionalEquations(model, plan, kernel, fitted.conditional, x, work)
+    kernel = fitted.kernel.resolve(x, run.seed, per_coordinate=True)
+    equations = ConditionalEquations(model, plan, kernel, fitted.conditional, x, run)
     notes = () if fitted.learning is None else fitted.learning.notes()
     return equations, tested, list(notes)
 

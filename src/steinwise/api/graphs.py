@@ -32,9 +32,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
+from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.memory import budget_bytes, chunks
 from steinwise._internal.validation import require_share, require_whole
-from steinwise.draws.chain_diagnostics import evenly
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, TargetError
 from steinwise.target import AbstractTarget, as_target
@@ -136,7 +136,7 @@ def samples_couplings(
             "pass graph= yourself, or let the dtypes of the density follow those of its input."
         )
     spread = samples.rows.std(axis=0)
-    x = samples.rows[evenly(samples.n, points)]
+    x = samples.rows[evenly_spaced_indices(samples.n, points)]
     hessians = _hessians(target, x, STEP * spread, memory) * np.outer(spread, spread)
     size = np.sqrt((hessians**2).mean(axis=0))
     largest = size.max(axis=1)

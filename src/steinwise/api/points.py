@@ -17,7 +17,7 @@ from jaxtyping import Float
 
 from steinwise._internal.memory import budget_bytes
 from steinwise._internal.random import seed_words, stream
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise._internal.threads import one_blas_thread
 from steinwise._internal.validation import require_whole
 from steinwise.api.thin import as_samples, describe, entropy_weight, log_density
@@ -95,14 +95,14 @@ def points(
     require_whole("candidates", candidates, least=STARTS)
     seed_words(seed)
     weight = entropy_weight(regularised, entropy, m)
-    work = Work(seed, budget_bytes(memory), progress=progress)
+    run = RunOptions(seed, budget_bytes(memory), progress=progress)
     samples = as_samples(draws, names)
     density = as_target(target)
     density.prepare(samples.dim)
     frame = Frame.of(samples.rows, preconditioner, standardise)
-    search = _Search(frame, density, work.memory, regularised, weight)
-    for t in work.bar(range(m), m, "Stein points"):
-        search.place(_candidates(samples, search, candidates, work.seed, t))
+    search = _Search(frame, density, run.memory, regularised, weight)
+    for t in run.bar(range(m), m, "Stein points"):
+        search.place(_candidates(samples, search, candidates, run.seed, t))
     return PointSet(
         points=search.points * frame.scale,
         ksd=np.maximum(np.cumsum(search.gains), 0.0) / np.arange(1, m + 1) ** 2,

@@ -26,7 +26,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from steinwise._internal.memory import budget_bytes, chunks
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise._internal.threads import one_blas_thread
 from steinwise._internal.validation import require_whole
 from steinwise.draws.samples import Samples
@@ -117,21 +117,21 @@ def thin(
     """
     require_whole("m", m, least=1)
     weight = entropy_weight(regularised, entropy, m)
-    work = Work(memory=budget_bytes(memory), progress=progress)
+    run = RunOptions(memory=budget_bytes(memory), progress=progress)
     samples = as_samples(draws, names)
     density = as_target(target)
     density.prepare(samples.dim)
     x = samples.rows
     frame = Frame.of(x, preconditioner, standardise)
     columns = SteinColumns(
-        frame, x / frame.scale, density.score(x, memory=work.memory) * frame.scale
+        frame, x / frame.scale, density.score(x, memory=run.memory) * frame.scale
     )
     correction, tilt = np.zeros(samples.n), np.zeros(samples.n)
     if regularised:
-        tilt = weight * log_density(density, x, work.memory)
+        tilt = weight * log_density(density, x, run.memory)
         for part in chunks(samples.n, CURVATURE_ENTRIES // samples.dim):
-            correction[part] = frame.positive_curvature(density, x[part], work.memory)
-    indices, ksd = _greedy(columns, x / frame.scale, correction, tilt, m, work)
+            correction[part] = frame.positive_curvature(density, x[part], run.memory)
+    indices, ksd = _greedy(columns, x / frame.scale, correction, tilt, m, run)
     chain, draw = np.divmod(indices, samples.n_draws)
     return Thinned(
         points=x[indices],
@@ -155,13 +155,13 @@ def _greedy(
     correction: Float[np.ndarray, " n"],
     tilt: Float[np.ndarray, " n"],
     m: int,
-    work: Work,
+    run: RunOptions,
 ) -> tuple[Int[np.ndarray, " m"], Float[np.ndarray, " m"]]:
     """The indices, and the squared KSD along them."""
     d = x.shape[1]
     indices, total, ksd, scale = np.empty(m, int), 0.0, np.empty(m), 0.0
     gain = columns.diagonal.copy()  # to the sum of k_0 over all pairs of points
-    for t in work.bar(range(m), m, "Stein thinning"):
+    for t in run.bar(range(m), m, "Stein thinning"):
         objective = gain + correction - (t + 1) * tilt
         best = int(objective.argmin())
         scale += columns.diagonal[best]

@@ -6,15 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
+from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.memory import chunks
-from steinwise.draws.chain_diagnostics import (
-    MOST_COLUMNS,
-    autocorrelation_times,
-    drift,
-    evenly,
-    rhat,
-)
-from steinwise.draws.chain_summary import Seen, look_along
+from steinwise.draws.chain_diagnostics import MOST_COLUMNS, autocorrelation_times, drift, rhat
+from steinwise.draws.chain_summary import Seen, summarise_chains
 from steinwise.draws.samples import Samples
 from steinwise.draws.storage import even_bounds
 from steinwise.errors import TooFewDraws
@@ -151,7 +146,7 @@ def plan_batches(
         _require_batches(samples, batches, length, 1.0, least)
         return BatchPlan(batches, 1.0, float(samples.n), None, ())
 
-    seen = look_along(samples, averaged)
+    seen = summarise_chains(samples, averaged)
     slowest = max(1.0, float(seen.times.max()))
     shortest = max(int(np.ceil(LENGTH_IN_TIMES * slowest)), -(-samples.n // most))
     rounded = _round_up(shortest)
@@ -256,7 +251,7 @@ def _disagreement(
     worst = int(np.argmax(rhats / bounds))
     if rhats[worst] <= bounds[worst]:
         return []
-    name = samples.names[evenly(samples.dim, MOST_COLUMNS)[worst]]
+    name = samples.names[evenly_spaced_indices(samples.dim, MOST_COLUMNS)[worst]]
     whom = "chains disagree with each other" if samples.n_chains > 1 else "chain is not settled"
     return [
         f"the {whom}: R-hat is {rhats[worst]:.3f} in {name} (at most {bounds[worst]:.2f} is "

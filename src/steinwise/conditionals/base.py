@@ -8,8 +8,8 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from jaxtyping import Float, Int
 
-from steinwise._internal.run_options import Work
-from steinwise.draws.chain_diagnostics import evenly
+from steinwise._internal.indices import evenly_spaced_indices
+from steinwise._internal.run_options import RunOptions
 from steinwise.errors import InputError
 from steinwise.target import AbstractTarget
 
@@ -37,7 +37,7 @@ class TrainingData:
     blocks: tuple[Int[np.ndarray, " _"], ...]  # of one coordinate each, unless asked otherwise
     labels: tuple[str, ...]  # of the blocks
     target: AbstractTarget
-    work: Work
+    run: RunOptions
 
     @property
     def dim(self) -> int:
@@ -52,7 +52,9 @@ class TrainingData:
         """Evenly spread training draws, no more than these, and half as many to validate on."""
         half = rows // 2
         train, validation = self.train, self.validation
-        return train[evenly(len(train), rows)], validation[evenly(len(validation), half)]
+        return train[evenly_spaced_indices(len(train), rows)], validation[
+            evenly_spaced_indices(len(validation), half)
+        ]
 
     @cached_property
     def scale(self) -> "Scale":

@@ -109,14 +109,14 @@ class Histogram(AbstractConditional):
             epochs=self.epochs,
             learning_rate=self.learning_rate,
             labels=data.labels,
-            work=data.work,
+            run=data.run,
         )
         return replace(self, _fitted=_Fitted(network, scale, edges))
 
     def _start(self, counts: Int[np.ndarray, "d b"], data: TrainingData) -> _Network:
         """The marginal histogram, whatever the inputs."""
         d, h = data.dim, self.hidden
-        weights = stream(data.work.seed, "histogram").normal(size=(d, h, d)) / np.sqrt(d)
+        weights = stream(data.run.seed, "histogram").normal(size=(d, h, d)) / np.sqrt(d)
         frequencies = (counts + PSEUDO_COUNT) / (counts + PSEUDO_COUNT).sum(axis=1, keepdims=True)
         start = weights, np.zeros((d, h)), np.zeros((d, self.bins, h)), np.log(frequencies)
         return _Network(*(array.astype(np.float32) for array in start))

@@ -75,7 +75,7 @@ class KDE(AbstractConditional):
         widths = WIDTHS * rule_of_thumb(len(z), 1)
         near, width = np.empty(data.dim), np.empty(data.dim)
         coordinates = range(data.dim)
-        for j in data.work.bar(coordinates, data.dim, "bandwidths"):
+        for j in data.run.bar(coordinates, data.dim, "bandwidths"):
             apart = (validation[:, j, None] - z[:, j]) ** 2
             likelihood = [
                 [_log_density(_log_weights(squared - apart, g), apart, h).mean() for h in widths]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.threads import one_blas_thread
 from steinwise._internal.validation import require_whole
 from steinwise.conditionals.base import (
@@ -16,7 +17,6 @@ from steinwise.conditionals.base import (
     learnt_by,
 )
 from steinwise.conditionals.marginal import log_sum_exp, rule_of_thumb
-from steinwise.draws.chain_diagnostics import evenly
 
 PENALTIES = 10.0 ** np.arange(-3, 3)  # relative to the variance of a coordinate
 MOST_RESIDUALS = 1000  # more change their quantiles little
@@ -76,13 +76,14 @@ class Linear(AbstractConditional):
         )
         candidates = [_inverse(covariance, penalty) for penalty in PENALTIES]
         precision = min(candidates, key=lambda one: _loss(one, unseen))
-        rows = data.train[evenly(len(data.train), MOST_RESIDUALS)]
+        rows = data.train[evenly_spaced_indices(len(data.train), MOST_RESIDUALS)]
         residuals = _residuals(data.scale.apply(rows), precision, data.blocks)
         atoms = _quantiles(residuals, self.n_atoms)
         for block in data.blocks:
             if len(block) > 1:  # residuals as they are, in turn where there are too few
                 atoms[:, block] = np.resize(
-                    residuals[evenly(len(rows), self.n_atoms)][:, block], (self.n_atoms, len(block))
+                    residuals[evenly_spaced_indices(len(rows), self.n_atoms)][:, block],
+                    (self.n_atoms, len(block)),
                 )
         fitted = _Fitted(data.scale, data.blocks, precision, atoms, len(rows))
         return replace(self, _fitted=fitted)

@@ -3,8 +3,8 @@
 import numpy as np
 from jaxtyping import Float
 
+from steinwise._internal.indices import evenly_spaced_indices
 from steinwise.conditionals.base import TrainingData
-from steinwise.draws.chain_diagnostics import evenly
 
 MOST_ROWS = 2000
 WIDTHS = np.array([0.35, 0.5, 0.7, 1.0, 1.4])  # times the rule of thumb
@@ -23,8 +23,10 @@ def rule_of_thumb(n: int, size: int) -> float:
 
 def marginal_losses(data: TrainingData) -> Float[np.ndarray, " block"]:
     """Validation losses of kernel density estimates, at their best bandwidth."""
-    train = data.scale.apply(data.train)[evenly(len(data.train), MOST_ROWS)]
-    validation = data.scale.apply(data.validation)[evenly(len(data.validation), MOST_ROWS)]
+    train = data.scale.apply(data.train)[evenly_spaced_indices(len(data.train), MOST_ROWS)]
+    validation = data.scale.apply(data.validation)[
+        evenly_spaced_indices(len(data.validation), MOST_ROWS)
+    ]
     losses = []
     for block in data.blocks:
         centres, x = train[:, block], validation[:, block]

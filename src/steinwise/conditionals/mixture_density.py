@@ -122,7 +122,7 @@ class MixtureDensity(AbstractConditional):
                 epochs=self.epochs,
                 learning_rate=self.learning_rate,
                 labels=tuple(data.labels[k] for k in places),
-                work=data.work,
+                run=data.run,
             )
             groups.append(_Group(blocks, np.array(places), network))
         return replace(self, _fitted=_Fitted(data.scale, tuple(groups)))
@@ -130,7 +130,7 @@ class MixtureDensity(AbstractConditional):
     def _start(self, blocks: Int[np.ndarray, "j s"], data: TrainingData) -> _Network:
         """Components spread over a standard normal, whatever the inputs."""
         (j, s), k, h = blocks.shape, self.components, self.hidden
-        rng = stream(data.work.seed, "mixture density", s)
+        rng = stream(data.run.seed, "mixture density", s)
         hidden = rng.normal(size=(j, data.dim, h)) / np.sqrt(data.dim)
         along = np.sqrt(1 - START_SD**2) * _unit_spread(ndtri((np.arange(k) + 0.5) / k))
         out = np.zeros((k, 1 + s + s + s * (s - 1) // 2))

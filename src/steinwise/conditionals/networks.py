@@ -18,7 +18,7 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from steinwise._internal.memory import chunks
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise.errors import InputError
 
 EPOCHS_PER_CALL = 25
@@ -52,7 +52,7 @@ def train_networks(
     epochs: int,
     learning_rate: float,
     labels: tuple[str, ...],
-    work: Work,
+    run: RunOptions,
 ) -> Any:
     """The parameters of every network at its best epoch.
 
@@ -74,12 +74,12 @@ def train_networks(
     """
     weights = sum(array.size for array in jax.tree.leaves(parameters)) // len(labels)
     rows = len(train.x) + len(validation.x)
-    at_once = max(1, work.memory // (4 * COPIES * (rows * units + weights)))
+    at_once = max(1, run.memory // (4 * COPIES * (rows * units + weights)))
     groups = -(-len(labels) // at_once)
     parts = list(chunks(len(labels), -(-len(labels) // groups)))
     calls = [EPOCHS_PER_CALL] * (epochs // EPOCHS_PER_CALL)
     calls += [epochs % EPOCHS_PER_CALL] * (epochs % EPOCHS_PER_CALL > 0)
-    steps = iter(work.bar(calls * groups, groups * len(calls), "training"))
+    steps = iter(run.bar(calls * groups, groups * len(calls), "training"))
     found = []
     with jax.enable_x64(True):  # what is float32 stays so, whatever the configuration
         for part in parts:

@@ -78,7 +78,7 @@ class Transported(AbstractConditional):
         refuse_blocks(self, data)
         x = data.train
         unweighted = np.full((data.dim, QUANTILES), 1.0 / QUANTILES)
-        fitted = _Fitted(data.target, make_guide(x), unweighted, data.work.memory)
+        fitted = _Fitted(data.target, make_guide(x), unweighted, data.run.memory)
         parts = chunks(len(x), self.rows_per_call(data.dim))
         u = np.concatenate([fitted.lines(x[part]).u for part in parts])
         cells = np.minimum((u * self.bins).astype(int), self.bins - 1)

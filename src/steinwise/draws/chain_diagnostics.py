@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from steinwise._internal.indices import evenly_spaced_indices
+
 MOST_COLUMNS = 256  # diagnostics look at no more than this many columns, evenly spaced
 HIDDEN_CHAIN_LEVEL = 0.004
 HIDDEN_CHAIN_LAGS = 10
@@ -44,18 +46,13 @@ def rhat(values: Float[np.ndarray, "chain draw d"]) -> np.ndarray:
     """
     from arviz_stats.base.array import array_stats
 
-    subset = values[..., evenly(values.shape[-1], MOST_COLUMNS)]
+    subset = values[..., evenly_spaced_indices(values.shape[-1], MOST_COLUMNS)]
     if len(subset) == 1:
         half = subset.shape[1] // 2
         subset = np.concatenate([subset[:, :half], subset[:, -half:]])
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.asarray(array_stats.rhat(subset, chain_axis=0, draw_axis=1), dtype=float)
     return np.where(np.isnan(found), np.inf, found)  # a chain that never moved
-
-
-def evenly(count: int, most: int) -> np.ndarray:
-    """At most `most` indices, evenly spaced over range(count)."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
 
 
 def drift(columns: Float[np.ndarray, "chain draw q"], length: int) -> float | None:
@@ -103,7 +100,9 @@ def row_autocorrelation(rows: Float[np.ndarray, "n d"]) -> Autocorrelation | Non
     from scipy import stats
 
     window = hidden_chain_window(rows.shape[1])
-    subset = evenly(rows.shape[1], max(1, HIDDEN_CHAIN_ENTRIES // min(len(rows), window)))
+    subset = evenly_spaced_indices(
+        rows.shape[1], max(1, HIDDEN_CHAIN_ENTRIES // min(len(rows), window))
+    )
     x = rows[:window][:, subset]
     n, d = x.shape
     lags = min(HIDDEN_CHAIN_LAGS, n // 5)

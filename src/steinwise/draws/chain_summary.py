@@ -11,7 +11,8 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float, Int
 
-from steinwise.draws.chain_diagnostics import MOST_COLUMNS, autocorrelation_times, evenly
+from steinwise._internal.indices import evenly_spaced_indices
+from steinwise.draws.chain_diagnostics import MOST_COLUMNS, autocorrelation_times
 from steinwise.draws.samples import Samples
 from steinwise.draws.storage import add_rows, even_bounds, touched_groups
 
@@ -29,11 +30,11 @@ class Seen:
     draws_each: float  # of a stretch
 
 
-def look_along(
+def summarise_chains(
     samples: Samples, averaged: Callable[[int, np.ndarray], Float[np.ndarray, "m q"]]
 ) -> Seen:
     """Read all draws once."""
-    coordinates = evenly(samples.dim, MOST_COLUMNS)
+    coordinates = evenly_spaced_indices(samples.dim, MOST_COLUMNS)
     centre = samples.spaced(CENTRED_BY)[:, coordinates].mean(axis=0)
     columns = partial(_columns, averaged, coordinates, centre)
     origin = columns(0, samples.take(np.arange(1)))[0]
@@ -72,7 +73,7 @@ def _columns(
 ) -> Float[np.ndarray, "m q"]:
     """Draws, their squares, and what is averaged."""
     some, asked = x[:, coordinates], averaged(start, x)
-    asked = asked[:, evenly(asked.shape[1], MOST_COLUMNS)]
+    asked = asked[:, evenly_spaced_indices(asked.shape[1], MOST_COLUMNS)]
     return np.concatenate([some, (some - centre) ** 2, asked], axis=1)
 
 

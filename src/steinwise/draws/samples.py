@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from jaxtyping import Float64, Int
 
-from steinwise.draws.chain_diagnostics import evenly, hidden_chain_window, row_autocorrelation
+from steinwise._internal.indices import evenly_spaced_indices
+from steinwise.draws.chain_diagnostics import hidden_chain_window, row_autocorrelation
 from steinwise.draws.storage import is_chunked, is_dask, mapped, read_rows, take_rows
 from steinwise.errors import InputError
 
@@ -17,7 +18,7 @@ _Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class DrawIndex:
     """Where rows stand among the draws that were given."""
 
     draws: Int[np.ndarray, " draw"]  # the same in every chain
@@ -151,16 +152,16 @@ class Samples:
 
     def spaced(self, most: int) -> Float64[np.ndarray, "m d"]:
         """At most this many draws, evenly spaced through all chains."""
-        return self.take(evenly(self.n, most))
+        return self.take(evenly_spaced_indices(self.n, most))
 
     def take(self, index: Int[np.ndarray, " m"]) -> Float64[np.ndarray, "m d"]:
         """Some draws, by their increasing numbers."""
         return take_rows(self.values, index)
 
     @property
-    def places(self) -> Places:
+    def places(self) -> DrawIndex:
         """Which of the draws that were given these are."""
-        return Places(np.arange(self.n_draws) if self.numbers is None else self.numbers)
+        return DrawIndex(np.arange(self.n_draws) if self.numbers is None else self.numbers)
 
     def thinned(self, step: int) -> "Samples":
         """Every so-manieth draw of each chain, in memory unless they are on a cluster."""

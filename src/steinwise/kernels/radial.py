@@ -119,11 +119,13 @@ class IMQ(AbstractRadial):
 
     def profile_derivatives(self, s: Array) -> tuple[Array, Array, Array]:
         inverse = 1 / (1 + s)
-        e = self.exponent
-        if isinstance(e, _FixedExponent) and e == 0.5:
-            k = jnp.sqrt(inverse)
+        if isinstance(self.exponent, _FixedExponent):
+            e = float(self.exponent)
         else:
-            k = jnp.exp(e * jnp.log(inverse))  # two thirds of the time of a power
+            e = jnp.asarray(self.exponent)
+        root = isinstance(e, float) and e == 0.5
+        # as an exponential it takes two thirds of the time of a power
+        k = jnp.sqrt(inverse) if root else jnp.exp(e * jnp.log(inverse))
         return k, -e * k * inverse, e * (e + 1) * k * inverse**2
 
 

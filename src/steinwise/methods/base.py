@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import equinox as eqx
 
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batches import Batches, BatchPlan
 from steinwise.calibration.pvalues import Calibration, calibrate
 from steinwise.draws.samples import Samples
@@ -79,7 +79,7 @@ class AbstractMethod(eqx.Module):
         self,
         samples: Samples,
         target: AbstractTarget,  # noqa: ARG002
-        work: Work,  # noqa: ARG002
+        run: RunOptions,  # noqa: ARG002
     ) -> "Iterator[tuple[AbstractMethod, Samples]]":
         """The method with all that it learns from a part of the draws, and the draws to test.
 
@@ -88,7 +88,9 @@ class AbstractMethod(eqx.Module):
         yield self, samples
 
     @abc.abstractmethod
-    def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> AbstractStatistic:
+    def statistic(
+        self, samples: Samples, target: AbstractTarget, run: RunOptions
+    ) -> AbstractStatistic:
         """What is averaged."""
 
     def calibrate(

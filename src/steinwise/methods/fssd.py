@@ -24,7 +24,7 @@ from jaxtyping import Array, Float
 
 from steinwise._internal.memory import chunks
 from steinwise._internal.random import stream
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise._internal.threads import one_blas_thread
 from steinwise._internal.validation import as_points, is_whole, require_flag, require_share
 from steinwise.calibration.batches import Batches
@@ -120,7 +120,7 @@ class FSSD(AbstractMethod):
         return samples.names if self.null == "signs" else ()
 
     def prepare(
-        self, samples: Samples, target: AbstractTarget, work: Work
+        self, samples: Samples, target: AbstractTarget, run: RunOptions
     ) -> "Iterator[tuple[FSSD, Samples]]":
         """The method with locations and width learnt from the first draws, and the other draws."""
         if not self.optimise and not isinstance(self.locations, int):
@@ -134,24 +134,26 @@ class FSSD(AbstractMethod):
                 "of locations with optimise=False, which holds out none."
             )
         x = training.rows
-        kernel = self.kernel.resolve(x, work.seed, per_coordinate=False)
+        kernel = self.kernel.resolve(x, run.seed, per_coordinate=False)
         if isinstance(self.locations, int):
-            locations = draws_of_fitted_gaussian(x, self.locations, work.seed)
+            locations = draws_of_fitted_gaussian(x, self.locations, run.seed)
         else:
             locations = self._fixed(samples)
         if self.optimise:
             assert isinstance(kernel, AbstractRadial)
             x = x[:: -(-len(x) // MOST_TRAINING_ROWS)]
-            score = target.score(x, memory=work.memory)
+            score = target.score(x, memory=run.memory)
             kernel, locations = most_powerful(kernel, locations, x, score)
         yield replace(self, kernel=kernel, locations=locations), tested
 
-    def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> FeatureProduct:
+    def statistic(
+        self, samples: Samples, target: AbstractTarget, run: RunOptions
+    ) -> FeatureProduct:
         locations = self._fixed(samples)
-        kernel = self.kernel.resolve(samples.rows, work.seed, per_coordinate=False)
-        score = target.score(samples.rows, memory=work.memory).astype(work.dtype)
-        v, x = cast_centred(self.kernel, work.dtype, locations, samples.rows)
-        most = int(np.clip(work.memory // (8 * COPIES * v.size), 1, ROWS_PER_CHUNK))
+        kernel = self.kernel.resolve(samples.rows, run.seed, per_coordinate=False)
+        score = target.score(samples.rows, memory=run.memory).astype(run.dtype)
+        v, x = cast_centred(self.kernel, run.dtype, locations, samples.rows)
+        most = int(np.clip(run.memory // (8 * COPIES * v.size), 1, ROWS_PER_CHUNK))
         rows = -(-samples.n // -(-samples.n // most))  # in as many chunks, of equal size
         shape = (1, *v.T.shape) if self.null == "signs" else (1, 1, v.size)
 

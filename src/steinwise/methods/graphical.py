@@ -22,7 +22,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Bool
 
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import require_share
 from steinwise.api.graphs import as_graph, samples_couplings
 from steinwise.draws.samples import Samples
@@ -113,30 +113,30 @@ class GraphicalKSD(AbstractMethod):
         return samples.names
 
     def prepare(
-        self, samples: Samples, target: AbstractTarget, work: Work
+        self, samples: Samples, target: AbstractTarget, run: RunOptions
     ) -> "Iterator[tuple[GraphicalKSD, Samples]]":
         """The method with its graph as a matrix; nothing is held out."""
-        yield replace(self, graph=self._matrix(samples, target, work)), samples
+        yield replace(self, graph=self._matrix(samples, target, run)), samples
 
-    def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> SlicedGram:
-        x, graph = samples.rows, self._matrix(samples, target, work)
-        scores = target.score(x, memory=work.memory)
+    def statistic(self, samples: Samples, target: AbstractTarget, run: RunOptions) -> SlicedGram:
+        x, graph = samples.rows, self._matrix(samples, target, run)
+        scores = target.score(x, memory=run.memory)
         watched = monitored(x, scores)
         grams = []
         for j in range(samples.dim):
             blanket = np.concatenate([[j], np.flatnonzero(graph[j])])
             rows = x[:, blanket]
-            kernel = self.kernel.resolve(rows, work.seed, per_coordinate=False)
-            both = *cast_centred(self.kernel, work.dtype, rows), scores[:, j].astype(work.dtype)
-            grams.append(Gram(_blanket_tile, kernel, both, watched, work.memory))
+            kernel = self.kernel.resolve(rows, run.seed, per_coordinate=False)
+            both = *cast_centred(self.kernel, run.dtype, rows), scores[:, j].astype(run.dtype)
+            grams.append(Gram(_blanket_tile, kernel, both, watched, run.memory))
         return SlicedGram(tuple(grams))
 
     def _matrix(
-        self, samples: Samples, target: AbstractTarget, work: Work
+        self, samples: Samples, target: AbstractTarget, run: RunOptions
     ) -> Bool[np.ndarray, "d d"]:
         if self.graph is not None:
             return as_graph(self.graph, samples.names)
-        return samples_couplings(samples, target, POINTS, work.memory) > self.tolerance
+        return samples_couplings(samples, target, POINTS, run.memory) > self.tolerance
 
 
 def _blanket_tile(kernel: AbstractKernel, rows: tuple, others: tuple) -> Array:

@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from steinwise import functional
 from steinwise._internal.memory import chunks
 from steinwise._internal.random import stream
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import choose_coordinates, require_whole
 from steinwise.calibration.batches import MIN_BATCHES, BatchPlan
 from steinwise.calibration.pvalues import Calibration
@@ -141,14 +141,14 @@ class KCCSD(AbstractMethod):
         return np.array(choose_coordinates(self.coordinates, samples.names))
 
     def prepare(
-        self, samples: Samples, target: AbstractTarget, work: Work
+        self, samples: Samples, target: AbstractTarget, run: RunOptions
     ) -> "Iterator[tuple[KCCSD, Samples]]":
         """For every split, the method with its conditional learnt, and the draws to test."""
         if self.learning is not None or not self.conditional.learns:
             yield self, samples
             return
         for number in range(self.splits):
-            order = _order(samples, self.split, work.seed, number, self.splits)
+            order = _order(samples, self.split, run.seed, number, self.splits)
             train, validation, tested = samples.in_order(order).split(*self.split)
             self._require_enough(samples, train, validation, tested)
             data = TrainingData(
@@ -157,7 +157,7 @@ class KCCSD(AbstractMethod):
                 tuple(self._partition(samples)),
                 replace(self, coordinates=None).labels(samples),
                 target,
-                work,
+                run,
             )
             fitted = self.conditional.fit(data)
             learning = _learning(fitted, data, self.labels(samples), tested.n, self.splits)
@@ -192,44 +192,44 @@ class KCCSD(AbstractMethod):
             f"which is {needed} draws in all with split={self.split}."
         )
 
-    def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> Mean:
-        return Mean(self.contributions(samples, target, work))
+    def statistic(self, samples: Samples, target: AbstractTarget, run: RunOptions) -> Mean:
+        return Mean(self.contributions(samples, target, run))
 
     def contributions(
-        self, samples: Samples, target: AbstractTarget, work: Work
+        self, samples: Samples, target: AbstractTarget, run: RunOptions
     ) -> Float[np.ndarray, "n k"]:
         """H: one row per draw, one column per coordinate or block."""
         x = samples.rows
-        groups = self._groups(samples, work.seed)
-        scores = target.score(x, memory=work.memory)
+        groups = self._groups(samples, run.seed)
+        scores = target.score(x, memory=run.memory)
         out = np.empty((samples.n, len(self.labels(samples))))
         parts = list(chunks(samples.n, self.conditional.rows_per_call(samples.dim)))
-        for part in work.bar(parts, len(parts), "KCC-SD"):
-            atoms = self.conditional.atoms(x[part], work.seed, part.start)
+        for part in run.bar(parts, len(parts), "KCC-SD"):
+            atoms = self.conditional.atoms(x[part], run.seed, part.start)
             for columns, index, kernel in groups:
                 if self.blocks is None:
                     points, weights = atoms.points[:, index], atoms.weights[:, index]
                     found = target.line_scores(
-                        x[part], index, points, memory=work.memory, first_row=part.start
+                        x[part], index, points, memory=run.memory, first_row=part.start
                     )
                     function = _coordinates
                 else:
                     points = np.moveaxis(atoms.points[:, index], 1, 2)
                     weights = atoms.weights[:, index[0]]
                     found = target.block_scores(
-                        x[part], index, points, memory=work.memory, first_row=part.start
+                        x[part], index, points, memory=run.memory, first_row=part.start
                     )
                     function = _block
                 out[part, columns] = self._evaluate(
                     function(self.variant),
                     kernel,
                     (x[part][:, index], scores[part][:, index], points, found, weights),
-                    work.memory,
+                    run.memory,
                 )
         return out
 
     def witness(
-        self, samples: Samples, target: AbstractTarget, work: Work
+        self, samples: Samples, target: AbstractTarget, run: RunOptions
     ) -> Callable[..., np.ndarray]:
         r"""The best test function as a callable.
 
@@ -238,7 +238,7 @@ class KCCSD(AbstractMethod):
         """
         if self.blocks is not None:
             raise InputError("the witness is a function of one coordinate: drop blocks=.")
-        groups = replace(self, coordinates=None)._groups(samples, work.seed)
+        groups = replace(self, coordinates=None)._groups(samples, run.seed)
 
         def at(x: np.ndarray, points: np.ndarray | None = None) -> np.ndarray:
             x = np.asarray(x, dtype=np.float64)
@@ -250,11 +250,11 @@ class KCCSD(AbstractMethod):
                 )
             out = np.empty(lines.shape)
             for part in chunks(len(x), self.conditional.rows_per_call(samples.dim)):
-                atoms = self.conditional.atoms(x[part], work.seed, part.start)
+                atoms = self.conditional.atoms(x[part], run.seed, part.start)
                 for _, index, kernel in groups:
                     y, weights = atoms.points[:, index], atoms.weights[:, index]
                     scores = target.line_scores(
-                        x[part], index, y, memory=work.memory, first_row=part.start
+                        x[part], index, y, memory=run.memory, first_row=part.start
                     )
                     with jax.enable_x64(True):
                         out[part, index] = _witness(

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import require_flag
 from steinwise.calibration.batches import Batches, BatchPlan
 from steinwise.calibration.pvalues import Calibration, calibrate
@@ -88,7 +88,7 @@ class KSD(AbstractMethod):
         self,
         samples: Samples,
         target: AbstractTarget,  # noqa: ARG002
-        work: Work,  # noqa: ARG002
+        run: RunOptions,  # noqa: ARG002
     ) -> Iterator[tuple[AbstractMethod, Samples]]:
         if self.bootstrap == "batches":
             yield self, samples
@@ -106,27 +106,29 @@ class KSD(AbstractMethod):
             )
         yield self, samples
 
-    def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> AbstractStatistic:
-        scores = target.score(samples.rows, memory=work.memory)
+    def statistic(
+        self, samples: Samples, target: AbstractTarget, run: RunOptions
+    ) -> AbstractStatistic:
+        scores = target.score(samples.rows, memory=run.memory)
         if self.linear:
-            return self._linear(samples, scores, work)
-        return self.gram(samples, scores, work)
+            return self._linear(samples, scores, run)
+        return self.gram(samples, scores, run)
 
-    def gram(self, samples: Samples, scores: Float[np.ndarray, "n d"], work: Work) -> Gram:
+    def gram(self, samples: Samples, scores: Float[np.ndarray, "n d"], run: RunOptions) -> Gram:
         """All pairs of draws."""
         x = samples.rows
         return Gram(
             stein_tile,
-            self.kernel.resolve(x, work.seed, per_coordinate=False),
-            (*cast_centred(self.kernel, work.dtype, x), scores.astype(work.dtype)),
+            self.kernel.resolve(x, run.seed, per_coordinate=False),
+            (*cast_centred(self.kernel, run.dtype, x), scores.astype(run.dtype)),
             monitored(x, scores),
-            work.memory,
+            run.memory,
             batches_at_most=250 if self.bootstrap == "batches" else samples.n,
         )
 
-    def _linear(self, samples: Samples, scores: np.ndarray, work: Work) -> Mean:
+    def _linear(self, samples: Samples, scores: np.ndarray, run: RunOptions) -> Mean:
         """The contribution of a pair stands at its first draw, twice; the second has none."""
-        kernel = self.kernel.resolve(samples.rows, work.seed, per_coordinate=False)
+        kernel = self.kernel.resolve(samples.rows, run.seed, per_coordinate=False)
         chains, draws, d = samples.values.shape
         half = draws // 2
         halves = slice(0, half), slice(draws - half, draws)

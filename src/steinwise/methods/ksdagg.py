@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from scipy.spatial.distance import pdist
 
 from steinwise._internal.random import stream
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import as_positive, is_whole
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
@@ -70,16 +70,16 @@ class KSDAgg(AbstractMethod):
     def labels(self, samples: Samples) -> tuple[str, ...]:  # noqa: ARG002
         return ()
 
-    def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> Gram:
+    def statistic(self, samples: Samples, target: AbstractTarget, run: RunOptions) -> Gram:
         x = samples.rows
-        scores = target.score(x, memory=work.memory)
-        chosen = self.resolve(x, work.seed)
+        scores = target.score(x, memory=run.memory)
+        chosen = self.resolve(x, run.seed)
         return Gram(
             imq_tiles,
-            chosen.astype(work.dtype),
-            ((x - robust_centre(x)).astype(work.dtype), scores.astype(work.dtype)),
+            chosen.astype(run.dtype),
+            ((x - robust_centre(x)).astype(run.dtype), scores.astype(run.dtype)),
             monitored(x, scores),
-            work.memory,
+            run.memory,
             names=tuple(f"bandwidth {bandwidth:.3g} ({k})" for k, bandwidth in enumerate(chosen)),
         )
 

@@ -24,7 +24,7 @@ from jaxtyping import Array, Float, Int
 
 from steinwise._internal.memory import chunks
 from steinwise._internal.random import stream
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise._internal.threads import one_blas_thread
 from steinwise._internal.validation import require_whole
 from steinwise.calibration.batch_sums import BatchSums
@@ -85,13 +85,15 @@ class NystromKSD(AbstractMethod):
     def labels(self, samples: Samples) -> tuple[str, ...]:  # noqa: ARG002
         return ()
 
-    def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> "NystromProduct":
+    def statistic(
+        self, samples: Samples, target: AbstractTarget, run: RunOptions
+    ) -> "NystromProduct":
         x, n = samples.rows, samples.n
-        score = target.score(x, memory=work.memory)
+        score = target.score(x, memory=run.memory)
         m = min(n, int(np.ceil(4 * np.sqrt(n))) if self.landmarks is None else self.landmarks)
-        chosen = np.sort(stream(work.seed, "landmarks").choice(n, m, replace=False))
-        kernel = self.kernel.resolve(x, work.seed, per_coordinate=False)
-        return NystromProduct(kernel, x, score, chosen, work.memory)
+        chosen = np.sort(stream(run.seed, "landmarks").choice(n, m, replace=False))
+        kernel = self.kernel.resolve(x, run.seed, per_coordinate=False)
+        return NystromProduct(kernel, x, score, chosen, run.memory)
 
 
 @dataclass(frozen=True, eq=False)

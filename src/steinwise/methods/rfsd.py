@@ -21,9 +21,10 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
+from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.memory import chunks
 from steinwise._internal.random import stream
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise._internal.threads import one_blas_thread
 from steinwise._internal.validation import as_points, require_positive, require_whole
 from steinwise.calibration.batch_sums import BatchSums
@@ -31,7 +32,7 @@ from steinwise.calibration.batches import Batches
 from steinwise.calibration.jackknife import jackknife_error
 from steinwise.calibration.pvalues import Calibration, share_at_or_above, step_down
 from steinwise.calibration.signs import rademacher
-from steinwise.draws.chain_diagnostics import MOST_COLUMNS, evenly
+from steinwise.draws.chain_diagnostics import MOST_COLUMNS
 from steinwise.draws.samples import Samples
 from steinwise.draws.storage import add_rows
 from steinwise.errors import InputError, TooFewDraws
@@ -184,13 +185,15 @@ class RFSD(AbstractMethod):
     def labels(self, samples: Samples) -> tuple[str, ...]:
         return samples.names
 
-    def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> "FeatureMeans":
+    def statistic(
+        self, samples: Samples, target: AbstractTarget, run: RunOptions
+    ) -> "FeatureMeans":
         x = samples.rows
-        law = LAWS[self.kind].around(x, self._gamma, self._degrees, work.seed)
-        z = self._locations(law, samples.dim, work.seed)
+        law = LAWS[self.kind].around(x, self._gamma, self._degrees, run.seed)
+        z = self._locations(law, samples.dim, run.seed)
         log_weights = -(law.log_density(z) + np.log(len(z))) / law.order
-        reference = self._reference(samples, work.seed)
-        rows_per_chunk = int(np.clip(work.memory // (8 * ARRAYS * z.size), 1, MOST_ROWS))
+        reference = self._reference(samples, run.seed)
+        rows_per_chunk = int(np.clip(run.memory // (8 * ARRAYS * z.size), 1, MOST_ROWS))
 
         def log_largest(rows: np.ndarray) -> float:
             parts = chunks(len(rows), rows_per_chunk)
@@ -200,9 +203,9 @@ class RFSD(AbstractMethod):
 
         def features(rows: np.ndarray) -> np.ndarray:
             log_base, slope = law.base(rows, z)
-            size = np.exp(log_base + log_weights - log_unit).astype(work.dtype)
-            score = target.score(rows, memory=work.memory).astype(work.dtype)
-            return size[:, None, :] * (score[:, :, None] + slope.astype(work.dtype))
+            size = np.exp(log_base + log_weights - log_unit).astype(run.dtype)
+            score = target.score(rows, memory=run.memory).astype(run.dtype)
+            return size[:, None, :] * (score[:, :, None] + slope.astype(run.dtype))
 
         return FeatureMeans(x, features, law.order, log_unit, rows_per_chunk, reference)
 
@@ -280,7 +283,7 @@ class FeatureMeans(AbstractStatistic):
     @staticmethod
     def _columns(made: np.ndarray) -> np.ndarray:
         flat = made.reshape(len(made), -1)
-        return flat[:, evenly(flat.shape[1], MOST_COLUMNS)]
+        return flat[:, evenly_spaced_indices(flat.shape[1], MOST_COLUMNS)]
 
     def _parts(self, rows: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         """The features of all rows, in chunks, with the index of the first row."""

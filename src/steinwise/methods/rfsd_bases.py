@@ -12,7 +12,7 @@ from jaxtyping import Float
 from scipy.spatial.distance import pdist
 from scipy.special import gammaln
 
-from steinwise.draws.chain_diagnostics import evenly
+from steinwise._internal.indices import evenly_spaced_indices
 from steinwise.errors import InputError
 from steinwise.kernels.median import MEDIAN_ROWS, median_distance
 
@@ -125,7 +125,9 @@ def _log_sech(t: np.ndarray) -> np.ndarray:
 
 def _median_l1(rows: Rows) -> float:
     """The median of |x_i - x_l|_1 on at most 1000 rows, evenly spaced."""
-    median = float(np.median(pdist(rows[evenly(len(rows), MEDIAN_ROWS)], "cityblock")))
+    median = float(
+        np.median(pdist(rows[evenly_spaced_indices(len(rows), MEDIAN_ROWS)], "cityblock"))
+    )
     if median == 0:
         raise InputError(
             "the median distance is 0: more than half of the pairs of draws are equal. Drop the "

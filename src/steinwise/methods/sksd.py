@@ -27,14 +27,14 @@ from jaxtyping import Array, Float
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 
+from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.memory import chunks
 from steinwise._internal.random import stream
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise._internal.threads import one_blas_thread
 from steinwise._internal.validation import as_points, require_share
 from steinwise.calibration.batch_sums import BatchSums
 from steinwise.calibration.batches import Batches
-from steinwise.draws.chain_diagnostics import evenly
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, TooFewDraws
 from steinwise.functional import slice_stein, slice_stein_gram
@@ -133,7 +133,7 @@ class SlicedKSD(AbstractMethod):
         return samples.names
 
     def prepare(
-        self, samples: Samples, target: AbstractTarget, work: Work
+        self, samples: Samples, target: AbstractTarget, run: RunOptions
     ) -> "Iterator[tuple[SlicedKSD, Samples]]":
         if self.slices == "axes" or self.directions is not None:
             yield self, samples
@@ -145,25 +145,25 @@ class SlicedKSD(AbstractMethod):
                 f"on: at least {LEAST_TRAINING} are needed. Take more draws, a larger share, or "
                 "slices='axes', which holds out nothing."
             )
-        x = held_out.rows[evenly(held_out.n, MOST_TRAINING)]
-        score = target.score(x, memory=work.memory)
+        x = held_out.rows[evenly_spaced_indices(held_out.n, MOST_TRAINING)]
+        score = target.score(x, memory=run.memory)
         if self.slices == "learned":
-            directions = learned_directions(self.kernel, x, score, work.seed)
+            directions = learned_directions(self.kernel, x, score, run.seed)
         else:
-            directions = active_directions(x, score, work.seed)
+            directions = active_directions(x, score, run.seed)
         yield replace(self, directions=directions), rest
 
-    def statistic(self, samples: Samples, target: AbstractTarget, work: Work) -> "SlicedGram":
+    def statistic(self, samples: Samples, target: AbstractTarget, run: RunOptions) -> "SlicedGram":
         x, directions = samples.rows, self._directions(samples.dim)
-        scores = target.score(x, memory=work.memory)
+        scores = target.score(x, memory=run.memory)
         projected = x @ directions.T
-        kernel = self.kernel.resolve(projected, work.seed, per_coordinate=True)
-        (near,) = cast_centred(self.kernel, work.dtype, projected)
-        columns = near.T, scores.T.astype(work.dtype)
+        kernel = self.kernel.resolve(projected, run.seed, per_coordinate=True)
+        (near,) = cast_centred(self.kernel, run.dtype, projected)
+        columns = near.T, scores.T.astype(run.dtype)
         watched = monitored(projected, scores)
         return SlicedGram(
             tuple(
-                Gram(_slice_tile, (one, directions[j, j]), (u, b), watched, work.memory)
+                Gram(_slice_tile, (one, directions[j, j]), (u, b), watched, run.memory)
                 for j, (one, u, b) in enumerate(
                     zip(_one_each(kernel, samples.dim), *columns, strict=True)
                 )

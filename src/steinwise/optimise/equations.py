@@ -24,7 +24,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from steinwise._internal.memory import chunks
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batches import Batches
 from steinwise.conditionals import AbstractConditional
 from steinwise.functional import kccsd_contributions
@@ -232,11 +232,11 @@ class ConditionalEquations(AbstractEquations):
     kernel: AbstractKernel  # as one per coordinate
     conditional: AbstractConditional
     x: Float[np.ndarray, "n d"]
-    work: Work
+    run: RunOptions
 
     @property
     def memory(self) -> int:
-        return self.work.memory
+        return self.run.memory
 
     def objective(self, theta: Vector) -> tuple[float, Vector]:
         """With atoms of r in both places: the discrepancy of r from the model."""
@@ -267,7 +267,7 @@ class ConditionalEquations(AbstractEquations):
         """The function of every row, some rows at a time: their atoms never exist all at once."""
         for part in chunks(len(self.x), self.conditional.rows_per_call(self.x.shape[1])):
             x = self.x[part]
-            atoms = self.conditional.atoms(x, self.work.seed, part.start)
+            atoms = self.conditional.atoms(x, self.run.seed, part.start)
             points, weights = atoms.points, atoms.weights
             fixed, points_per_row = (*more, self.kernel), points[0].size
             yield _over_rows(

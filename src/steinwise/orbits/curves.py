@@ -158,7 +158,7 @@ def interval_of(share: Array, cumulative: Array) -> Array:
     return jnp.clip(among(cumulative) - 1, 0, cumulative.shape[-1] - 2)
 
 
-def mass_doubts(curve: Curve) -> tuple[Array, Array]:
+def mass_error_bounds(curve: Curve) -> tuple[Array, Array]:
     """How far apart the bounds of every interval's mass are, and their middle.
 
     A log density that bends one way lies between the chord and the two tangents; another, about,
@@ -190,7 +190,7 @@ def _mean_exp(a: Array, b: Array) -> Array:
     return jnp.where(small, series, (jnp.exp(b) - jnp.exp(a)) / jnp.where(small, 1.0, gap))
 
 
-def slope_doubts(curve: Curve, wrong: Array, share: Array) -> Array:
+def slope_error_bounds(curve: Curve, wrong: Array, share: Array) -> Array:
     """What errors of integrated slopes may do to the share of mass on either side of them.
 
     Only intervals between the outermost places count that hold mass, or may hold it for all that

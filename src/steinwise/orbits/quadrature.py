@@ -27,9 +27,9 @@ from steinwise.orbits.curves import (
     in_tails,
     integrals,
     interval_of,
-    mass_doubts,
+    mass_error_bounds,
     masses,
-    slope_doubts,
+    slope_error_bounds,
     summed,
 )
 from steinwise.orbits.lines import MIDPOINTS, QUANTILES, Lines, NormalLines
@@ -230,12 +230,12 @@ def _dividing_nodes(count: int, nodes: Array, values: Array | None, slopes: Arra
     least with the square of their number: a narrow mode in a wide interval gets them all.
     """
     curve = curve_through(nodes, values, slopes)
-    doubt, mass = mass_doubts(curve)
+    doubt, mass = mass_error_bounds(curve)
     share = mass / jnp.sum(mass, axis=-1, keepdims=True)
     doubt = doubt / jnp.sum(mass, axis=-1, keepdims=True)
     if values is None:
         _, wrong = integrals(nodes, slopes)
-        doubt = MASS_SHARE * doubt + slope_doubts(curve, wrong, share)
+        doubt = MASS_SHARE * doubt + slope_error_bounds(curve, wrong, share)
     place = jnp.arange(doubt.shape[-1])
     chosen: list[Array] = []
     for _ in range(count):  # faster than sorting the doubts

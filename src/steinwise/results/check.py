@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from steinwise._internal.random import plain_seed
-from steinwise.draws.samples import Places
+from steinwise.draws.samples import DrawIndex
 from steinwise.errors import InputError
 from steinwise.results.text import ROWS_SHOWN, aligned, left_out, report, worst_first
 
@@ -120,7 +120,7 @@ class Findings(HasParts):
     x: Float[np.ndarray, "n d"] | None = None  # the draws, or evenly spaced ones, for pictures
     x_names: tuple[str, ...] = ()  # of all their coordinates
     parts_by: Callable[[], np.ndarray] | None = None  # gives `parts`
-    places: Places | None = None  # which draws these are
+    places: DrawIndex | None = None  # which draws these are
     notes: tuple[str, ...] = ()  # what must be said before the verdict
     flag_note: str = ""  # what it means that a coordinate is flagged
     learning: Learning | None = None  # None where nothing was learnt
@@ -301,7 +301,7 @@ class Discrepancy(HasParts):
     description: str
     witness: Callable[..., np.ndarray] | None = field(default=None, repr=False)
     parts_by: Callable[[], np.ndarray] | None = field(default=None, repr=False)
-    places: Places | None = field(default=None, repr=False)  # which draws these are
+    places: DrawIndex | None = field(default=None, repr=False)  # which draws these are
 
     def influential(
         self, k: int = 10, coordinate: str | None = None

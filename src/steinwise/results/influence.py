@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from steinwise._internal.validation import require_whole
-from steinwise.draws.samples import Places
+from steinwise.draws.samples import DrawIndex
 from steinwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def surprise(u: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
 def ranked_draws(
     parts: Float[np.ndarray, "n k"],
     names: Sequence[str],
-    places: Places,
+    places: DrawIndex,
     k: int,
     coordinate: str | None = None,
     *,

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array
 
 from steinwise._internal.random import stream
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import require_whole
 from steinwise.errors import InputError
 
@@ -82,7 +82,7 @@ class AbstractSampler(eqx.Module):
         with jax.enable_x64(True):
             keys = jax.random.wrap_key_data(jnp.array(words, jnp.uint32), impl="threefry2x32")
             state = _advance(self, keys, jnp.asarray(warmup), state)
-            for count in Work(progress=progress).bar(calls, len(calls), "sampling"):
+            for count in RunOptions(progress=progress).bar(calls, len(calls), "sampling"):
                 steps = jnp.asarray((done, thin))  # traced: numbers would compile every call anew
                 state, kept = _draws(self, keep, count, keys, steps, state)
                 pieces.append(jax.tree.map(np.asarray, kept))

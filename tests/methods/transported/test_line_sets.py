@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 import steinwise as sw
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batches import _cut
 from steinwise.draws.samples import Samples
 from steinwise.methods.transported import Transported
@@ -32,7 +32,7 @@ def test_held_out_draws_take_no_part_in_the_test_of_directions() -> None:
     covariance = long(4)
     draws = np.random.default_rng(8).multivariate_normal(np.zeros(4), covariance, 100)
     target = sw.Gaussian(np.zeros(4), covariance)
-    found = Transported().statistic(Samples.of(draws, independent=True), target, Work())
+    found = Transported().statistic(Samples.of(draws, independent=True), target, RunOptions())
     _, rotated = found.frames
     assert rotated.group == "directions"
     np.testing.assert_array_equal(rotated.tested(np.arange(100)), np.arange(100) >= 20)

@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.special import ndtri
 
 import steinwise as sw
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batch_sums import BatchSums
 from steinwise.calibration.batches import _cut
 from steinwise.calibration.signs import bootstrap, rademacher
@@ -30,7 +30,7 @@ STANDARD = sw.Gaussian(np.zeros(3), np.eye(3))
 def statistic(
     draws: np.ndarray, target: AbstractTarget, method: Transported
 ) -> TransportedStatistic:
-    return method.statistic(Samples.of(draws, independent=True), target, Work())
+    return method.statistic(Samples.of(draws, independent=True), target, RunOptions())
 
 
 def families(found: Iterator[BatchSums]) -> dict[str, BatchSums]:

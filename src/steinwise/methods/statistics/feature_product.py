@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.memory import chunks
 from steinwise.calibration.batch_sums import BatchSums
 from steinwise.calibration.batches import Batches
-from steinwise.draws.chain_diagnostics import MOST_COLUMNS, evenly
+from steinwise.draws.chain_diagnostics import MOST_COLUMNS
 from steinwise.draws.storage import add_rows
 from steinwise.methods.statistics.base import AbstractStatistic
 
@@ -48,7 +49,7 @@ class FeatureProduct(AbstractStatistic):
     def _columns(self, part: slice) -> np.ndarray:
         left, right = self.features(part)
         flat = np.concatenate([left.reshape(len(left), -1), right.reshape(len(right), -1)], axis=1)
-        return flat[:, evenly(flat.shape[1], MOST_COLUMNS)]
+        return flat[:, evenly_spaced_indices(flat.shape[1], MOST_COLUMNS)]
 
     def _parts(self) -> Iterator[slice]:
         return chunks(self.n, self.rows_per_chunk)

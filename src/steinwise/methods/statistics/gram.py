@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.memory import chunks
 from steinwise.calibration.batch_sums import BatchSums
 from steinwise.calibration.batches import Batches
-from steinwise.draws.chain_diagnostics import evenly
 from steinwise.methods.statistics.base import AbstractStatistic
 
 LARGEST_TILE = 1024  # rows: larger ones leave the cache
@@ -128,7 +128,7 @@ def pair_parts(gram: Gram) -> Float[np.ndarray, "n 1"]:
     With at most a thousand other draws, evenly spread, so that the cost is linear in n.
     """
     n = len(gram.rows[0])
-    others = evenly(n, OTHERS)
+    others = evenly_spaced_indices(n, OTHERS)
     own = gram.diagonal()[0]
     out = gram.sums_with(others)
     among = np.isin(np.arange(n), others)

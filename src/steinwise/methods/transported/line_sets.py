@@ -16,8 +16,8 @@ from jaxtyping import Float, Int
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
+from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.threads import one_blas_thread
-from steinwise.draws.chain_diagnostics import evenly
 from steinwise.draws.samples import Samples
 from steinwise.orbits.quadrature import Guide, make_guide
 
@@ -55,7 +55,7 @@ class NormalScores:
 
 @dataclass(frozen=True, eq=False)
 class Rotation:
-    """Places along directions, in standard deviations of some draws."""
+    """DrawIndex along directions, in standard deviations of some draws."""
 
     mean: Float[np.ndarray, " d"]
     sd: Float[np.ndarray, " d"]
@@ -145,7 +145,7 @@ def directions(samples: Samples) -> Frame | None:
         return None
     starts = np.arange(0, samples.n, length)
     numbers = (starts[:, None] + np.arange(held)).ravel()
-    part = samples.take(numbers[evenly(len(numbers), _most(d, ENTRIES_DECOMPOSED))])
+    part = samples.take(numbers[evenly_spaced_indices(len(numbers), _most(d, ENTRIES_DECOMPOSED))])
     mean, sd = part.mean(axis=0), part.std(axis=0)
     if not (sd > 0).all():
         return None

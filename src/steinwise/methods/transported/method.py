@@ -18,13 +18,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.memory import chunks
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import choose_coordinates, require_flag
 from steinwise.calibration.batch_sums import BatchSums, Expected
 from steinwise.calibration.batches import Batches, BatchPlan
 from steinwise.calibration.pvalues import EXACT_SHARE, Calibration
-from steinwise.draws.chain_diagnostics import evenly
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.methods.base import AbstractMethod
@@ -35,7 +35,7 @@ from steinwise.methods.transported import terms as transport
 from steinwise.methods.transported.detectable import detectable
 from steinwise.methods.transported.effects import Tally
 from steinwise.methods.transported.line_sets import Frame
-from steinwise.methods.transported.slab_pass import Walk, Walked
+from steinwise.methods.transported.slab_pass import PassResult, Walk
 from steinwise.methods.transported.terms import CONTEXTS, Features, Sums
 from steinwise.orbits.quadrature import evaluations_per_line
 from steinwise.results.check import DEPENDENCE_NOTE, NO_MISFIT, CoordinateResult, Effect, Findings
@@ -133,7 +133,7 @@ class Transported(AbstractMethod):
         return self.directions and self.coordinates is None
 
     def statistic(
-        self, samples: Samples, target: AbstractTarget, work: Work
+        self, samples: Samples, target: AbstractTarget, run: RunOptions
     ) -> "TransportedStatistic":
         axes = frames.axes(samples, self._lines(samples))
         if not self.contexts_of(axes):
@@ -149,7 +149,7 @@ class Transported(AbstractMethod):
             target=target,
             samples=samples,
             frames=tuple(frame for frame in followed if self.contexts_of(frame)),
-            work=work,
+            run=run,
         )
 
     def contexts_of(self, frame: Frame) -> list[str]:
@@ -295,7 +295,7 @@ class TransportedStatistic(AbstractStatistic):
     target: AbstractTarget
     samples: Samples
     frames: tuple[Frame, ...]
-    work: Work
+    run: RunOptions
     found: list[_Found] = field(default_factory=list)  # of each frame
     dropped: list[_Dropped] = field(default_factory=list)
     cut: list[Batches] = field(default_factory=list)  # the batches that an interruption left
@@ -312,7 +312,9 @@ class TransportedStatistic(AbstractStatistic):
     @property
     def kept(self) -> Int[np.ndarray, " m"]:
         """The numbers of the draws whose transforms are kept, for pictures of them."""
-        return evenly(self.samples.n, min(MOST_KEPT, max(1000, ENTRIES_KEPT // self.samples.dim)))
+        return evenly_spaced_indices(
+            self.samples.n, min(MOST_KEPT, max(1000, ENTRIES_KEPT // self.samples.dim))
+        )
 
     @property
     def kept_draws(self) -> Float[np.ndarray, "m d"]:
@@ -330,7 +332,7 @@ class TransportedStatistic(AbstractStatistic):
         start: int,  # noqa: ARG002
         x: Float[np.ndarray, "m d"],
     ) -> Float[np.ndarray, "m q"]:
-        scores = self.target.score(x, memory=self.work.memory)
+        scores = self.target.score(x, memory=self.run.memory)
         places = [frame.scores(frame.places(x))[:, frame.own] for frame in self.frames]
         every = np.concatenate(places, axis=1)
         return np.concatenate([every, every**2, scores], axis=1)
@@ -338,18 +340,16 @@ class TransportedStatistic(AbstractStatistic):
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
         for filled in (self.found, self.dropped, self.cut):
             filled.clear()
-        features = [
-            Features.draw(len(frame.scores.places), self.work.seed) for frame in self.frames
-        ]
+        features = [Features.draw(len(frame.scores.places), self.run.seed) for frame in self.frames]
         lines = sum(len(frame.labels) for frame in self.frames)
         cost = f", {self.samples.n * lines * self.evaluations:.2g} evaluations"
         unlikely = OUTLIER_LEVEL / (2 * self.samples.n * lines)
-        with self.work.meter(self.samples.n * lines, "line", f"lines{cost}") as meter:
+        with self.run.meter(self.samples.n * lines, "line", f"lines{cost}") as meter:
             for frame, its in zip(self.frames, features, strict=True):
-                bytes_per_line = its.bytes_per_line(batches.count, self.work.dtype)
-                for part in chunks(len(frame.labels), self.work.memory // (2 * bytes_per_line)):
+                bytes_per_line = its.bytes_per_line(batches.count, self.run.dtype)
+                for part in chunks(len(frame.labels), self.run.memory // (2 * bytes_per_line)):
                     walk = Walk(
-                        self.target, frame.part(part), its, batches, self.kept, unlikely, self.work
+                        self.target, frame.part(part), its, batches, self.kept, unlikely, self.run
                     )
                     walked = walk.over(self.samples, meter, in_part=not self.found)
                     if walked is None:  # interrupted: what was found before stands by itself
@@ -362,7 +362,7 @@ class TransportedStatistic(AbstractStatistic):
                         self.cut.append(walked.batches)
                         return
 
-    def _keep(self, walk: Walk, walked: Walked) -> None:
+    def _keep(self, walk: Walk, walked: PassResult) -> None:
         last = self.found[-1] if self.found else None
         if last is None or last.frame.group != walk.frame.group:
             self.found.append(_Found(walk.frame, walk.features, walked.tally, walked.u))

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from steinwise._internal.memory import chunks
-from steinwise._internal.run_options import Work
+from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batches import MIN_BATCHES, Batches
 from steinwise.draws.samples import Samples
 from steinwise.draws.storage import touched_groups
@@ -29,7 +29,7 @@ SLAB_SHARE = 64  # of the memory, for each array of a slab
 MOST_SLAB_BYTES = 2**24
 
 
-class Walked(NamedTuple):
+class PassResult(NamedTuple):
     """What a walk, or a slab of it, leaves behind."""
 
     sums: Sums
@@ -58,16 +58,16 @@ class Walk:
     batches: Batches
     kept: Int[np.ndarray, " m"]  # the draws whose transforms are kept
     unlikely: float  # u or 1 - u of an outlier is below this
-    work: Work
+    run: RunOptions
 
-    def over(self, samples: Samples, meter: "tqdm", *, in_part: bool) -> Walked | None:
+    def over(self, samples: Samples, meter: "tqdm", *, in_part: bool) -> PassResult | None:
         """Walk over all draws.
 
         When interrupted, give what was found until then if that is enough for a verdict, or, if
         `in_part` is False, None.
         """
         lines = len(self.frame.labels)
-        sums = self.features.sums(self.batches.count, lines, self.work.dtype)
+        sums = self.features.sums(self.batches.count, lines, self.run.dtype)
         walk = self if samples.on_cluster else partial(self, into=sums)
         tally, u = Tally.none(lines), np.full((len(self.kept), lines), np.nan)
         done = 0
@@ -86,13 +86,13 @@ class Walk:
             if whole < MIN_BATCHES:
                 raise
             kept = int(np.searchsorted(self.kept, done))
-            return Walked(sums, tally, u[:kept], self.batches.first(whole))
-        return Walked(sums, tally, u, self.batches)
+            return PassResult(sums, tally, u[:kept], self.batches.first(whole))
+        return PassResult(sums, tally, u, self.batches)
 
     def _slab(self, samples: Samples) -> int:
         """Rows of a slab: as many as memory allows, and as show progress."""
         lines = len(self.frame.labels)
-        most = min(self.work.memory // SLAB_SHARE, MOST_SLAB_BYTES) // (8 * max(samples.dim, lines))
+        most = min(self.run.memory // SLAB_SHARE, MOST_SLAB_BYTES) // (8 * max(samples.dim, lines))
         return max(1, min(most, max(-(-samples.n // 20), SLAB_LINES // lines)))
 
     def __call__(
@@ -109,7 +109,7 @@ class Walk:
         lines = len(self.frame.labels)
         own = None
         if into is None:
-            sums = own = self.features.sums(touched.count, lines, self.work.dtype)
+            sums = own = self.features.sums(touched.count, lines, self.run.dtype)
         else:
             sums = into.part(span)
         coordinates = self.frame.places(x)
@@ -119,7 +119,7 @@ class Walk:
         blocks = [(block, self.frame.part(block)) for block in chunks(lines, LINES_TOGETHER)]
         widest, longest = min(lines, LINES_TOGETHER), int(touched.lengths.max())
         done = 0
-        of_batch = widest * self.features.bytes_per_line(1, self.work.dtype)
+        of_batch = widest * self.features.bytes_per_line(1, self.run.dtype)
         at_once = min(LINES_AT_ONCE // (longest * widest), SUMS_AT_ONCE // of_batch)
         for run in touched.runs(max(1, at_once)):
             index, weight = run.padded(np.arange(len(x)))
@@ -135,7 +135,7 @@ class Walk:
                         frame.directions,
                         place,
                         frame.guide,
-                        self.work.memory,
+                        self.run.memory,
                         start + rows,
                     )
                     u[rows, block] = found.u
