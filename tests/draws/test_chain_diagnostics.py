@@ -1,10 +1,9 @@
-"""Autocorrelation times, R-hat, drift, and chains that pose as independent draws."""
+"""Autocorrelation times, R-hat, drift, and chains passed off as independent draws."""
 
 import numpy as np
 import pytest
 
 from benchmarks import simulate
-from steinwise._internal.indices import evenly_spaced_indices
 from steinwise.draws.chain_diagnostics import (
     autocorrelation_times,
     drift,
@@ -49,7 +48,7 @@ def test_a_difference_between_chains_is_not_autocorrelation() -> None:
     )
 
 
-def test_rhat_sees_place_and_scale_and_stuck_chains() -> None:
+def test_rhat_sees_location_scale_and_stuck_chains() -> None:
     """Catches a plain R-hat, which is blind to scale, and NaN for a chain that never moved."""
     draws = chains(4, [0.3] * 4, draws=1000)
     draws[0, :, 1] += 1
@@ -59,13 +58,6 @@ def test_rhat_sees_place_and_scale_and_stuck_chains() -> None:
     assert found[0] < 1.02
     assert (found[1:] > 1.05).all()
     assert not np.isnan(found).any()
-
-
-def test_evenly_spreads_and_never_exceeds() -> None:
-    """Catches a subset that repeats columns or leaves out the ends."""
-    np.testing.assert_array_equal(evenly_spaced_indices(5, 10), np.arange(5))
-    found = evenly_spaced_indices(1000, 7)
-    assert (len(found), found[0], found[-1]) == (7, 0, 999)
 
 
 @pytest.mark.parametrize("length", [1, 10])
@@ -85,7 +77,7 @@ def test_drift_finds_the_start_of_one_chain(length: int) -> None:
 
 
 def test_drift_knows_heavy_tails() -> None:
-    """Catches a bound from the normal law alone: it calls most Cauchy starts a drift."""
+    """Catches a bound from the normal distribution alone: it calls most Cauchy starts a drift."""
     rng = np.random.default_rng(6)
     alarms = sum(drift(rng.standard_cauchy((4, 2000, 1)), 1) is not None for _ in range(300))
     assert alarms <= 3
@@ -93,8 +85,8 @@ def test_drift_knows_heavy_tails() -> None:
 
 def test_a_chain_as_rows_is_found() -> None:
     """Catches a test with no power at rho = 0.1, n = 1000, d = 10."""
-    found = [row_autocorrelation(chains(seed, [0.1] * 10, 1, 1000)[0]) for seed in range(40)]
-    assert sum(one is not None for one in found) >= 38
+    signs = [row_autocorrelation(chains(seed, [0.1] * 10, 1, 1000)[0]) for seed in range(40)]
+    assert sum(sign is not None for sign in signs) >= 38
 
 
 def test_the_slow_coordinate_is_named() -> None:
@@ -121,11 +113,11 @@ def test_dependence_in_scale_alone_is_found() -> None:
     signs = np.random.default_rng(8).choice([-1.0, 1.0], size=x.shape)
     found = row_autocorrelation(np.abs(x) * signs)
     assert found is not None
-    assert found.how == "distances from the median"
+    assert found.signal == "distances from the median"
 
 
-@pytest.mark.parametrize("law", ["normal", "cauchy", "equal columns", "few values", "short"])
-def test_independent_rows_are_let_through(law: str) -> None:
+@pytest.mark.parametrize("kind", ["normal", "cauchy", "equal columns", "few values", "short"])
+def test_independent_rows_are_accepted(kind: str) -> None:
     """Catches tails or correlations between coordinates that pass for autocorrelation."""
     rng = np.random.default_rng(9)
     draw = {
@@ -134,7 +126,7 @@ def test_independent_rows_are_let_through(law: str) -> None:
         "equal columns": lambda: np.repeat(rng.normal(size=(200, 1)), 10, axis=1),
         "few values": lambda: rng.integers(0, 3, size=(200, 10)).astype(float),
         "short": lambda: rng.normal(size=(25, 4)),
-    }[law]
+    }[kind]
     refused = sum(row_autocorrelation(draw()) is not None for _ in range(300))
     assert refused <= 6  # expected 1.2 at level 0.004; more than 6 has probability 2e-4
 

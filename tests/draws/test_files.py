@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import steinwise as sw
-from steinwise.draws.files import read_draws
+from steinwise.draws.files import READERS, read_draws
 
 X = np.random.default_rng(0).normal(size=(30, 2))
 
@@ -63,7 +63,7 @@ def test_a_table_with_chains_in_any_order(tmp_path: Path) -> None:
     ("header", "rows", "message"),
     [
         (["1.0", "2.0"], [[1, 2], [3, 4]], "all numbers: expected a header"),
-        (["a", "b"], [[1, 2], [3]], "row 3 .* has 1 entries, and the header 2"),
+        (["a", "b"], [[1, 2], [3]], "row 3 .* has 1 entries, and the header has 2"),
         (["a", "b"], [[1, 2], [3, "x"]], "row 3 .* has 'x' for b"),
         (["a"], [], "has 1 rows: expected a header and one row per draw"),
         (["chain", "a"], [[1, 1], [1, 2], [2, 1]], "differ in length: {'1': 2, '2': 1}"),
@@ -80,3 +80,13 @@ def test_unknown_and_missing_files(tmp_path: Path) -> None:
     (tmp_path / "a.pkl").write_bytes(b"")
     with pytest.raises(sw.InputError, match=r"ends in \.pkl: expected one of \.npy"):
         read_draws(tmp_path / "a.pkl")
+
+
+def test_every_suffix_that_the_message_names_has_a_reader(tmp_path: Path) -> None:
+    """Catches a list of formats beside the table of readers, which can promise more than it."""
+    (tmp_path / "a.nc").write_bytes(b"")
+    with pytest.raises(sw.InputError) as caught:
+        read_draws(tmp_path / "a.nc")
+    promised = str(caught.value).partition("expected one of ")[2].partition(". ")[0]
+    assert promised.split(", ") == list(READERS)
+    assert "sw.from_arviz" in str(caught.value)

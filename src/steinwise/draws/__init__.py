@@ -1,1 +1,1 @@
-"""The draws: their shape and names, where they are kept, and how they depend on each other."""
+"""Draws: their shape and names, where they are stored, and how they depend on each other."""

@@ -1,7 +1,7 @@
-"""What chains look like along the way: means over short stretches of what is averaged.
+"""A summary of long chains: means over short stretches of the quantities that are averaged.
 
-Short chains are looked at draw by draw. Of long ones, whose columns would not fit, the means over
-consecutive draws are kept: they hold all that matters for batches that are longer still.
+Short chains are kept draw by draw. Long chains would not fit in memory, so means over stretches of
+consecutive draws are kept instead: they hold all that matters for batches longer than a stretch.
 """
 
 from collections.abc import Callable
@@ -16,52 +16,62 @@ from steinwise.draws.chain_diagnostics import MOST_COLUMNS, autocorrelation_time
 from steinwise.draws.samples import Samples
 from steinwise.draws.storage import add_rows, even_bounds, touched_groups
 
-MOST_ENTRIES = 2**22  # of the columns that are kept
-CENTRED_BY = 10_000  # draws, evenly spaced, whose mean squares are taken about
+MOST_ENTRIES = 2**22  # numbers in the summary, 32 MiB: stretches grow longer to stay below it
+# Evenly spaced draws whose mean is subtracted before squaring, so that the squares of draws far
+# from 0 keep their digits; any point among the draws would do.
+CENTRE_DRAWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
-    """The columns of chains that diagnostics look at."""
+class ChainSummary:
+    """What the diagnostics need to know of chains."""
 
-    columns: Float[np.ndarray, "chain stretch q"]  # means of draws, squares, what is averaged
-    times: Float[np.ndarray, " k"]  # autocorrelation times of what is averaged, in draws
-    draws: Float[np.ndarray, "chain draw c"]  # some coordinates of evenly spaced draws
-    draws_each: float  # of a stretch
+    stretch_means: Float[np.ndarray, "chain stretch q"]  # of draws, their squares, the averaged
+    autocorrelation_times: Float[np.ndarray, " k"]  # of the averaged quantities, in draws
+    first_draws: Float[np.ndarray, "chain stretch c"]  # the first of each stretch, some coordinates
+    draws_per_stretch: float
 
 
 def summarise_chains(
     samples: Samples, averaged: Callable[[int, np.ndarray], Float[np.ndarray, "m q"]]
-) -> Seen:
-    """Read all draws once."""
+) -> ChainSummary:
+    """Summarise chains in one pass over the draws.
+
+    `averaged(start, rows)` gives the quantities whose means a statistic takes, one row per draw.
+    """
     coordinates = evenly_spaced_indices(samples.dim, MOST_COLUMNS)
-    centre = samples.spaced(CENTRED_BY)[:, coordinates].mean(axis=0)
+    centre = samples.evenly_spaced(CENTRE_DRAWS)[:, coordinates].mean(axis=0)
     columns = partial(_columns, averaged, coordinates, centre)
     origin = columns(0, samples.take(np.arange(1)))[0]
     most = max(1, MOST_ENTRIES // (samples.n_chains * len(origin)))
     stretches = min(samples.n_draws, most)
     bounds = even_bounds(samples.n_chains, samples.n_draws, stretches)
     sums = np.zeros((len(bounds) - 1, len(origin)))
-    squares = np.zeros_like(sums)
-    draws = []
-    look = partial(_look, columns, origin, bounds, coordinates)
-    for part, (sum_, square, some) in samples.mapped(look):
-        stretch = touched_groups(bounds, part.start, part.stop)
-        sums[stretch] += sum_
-        squares[stretch] += square
-        draws.append(some)
-    lengths = np.diff(bounds)[:, None]
+    square_sums = np.zeros_like(sums)
+    first_draws = []
+    summarise_slab = partial(_summarise_slab, columns, origin, bounds, coordinates)
+    for span, (slab_sums, slab_square_sums, slab_first_draws) in samples.map_slabs(summarise_slab):
+        touched = touched_groups(bounds, span.start, span.stop)
+        sums[touched] += slab_sums
+        square_sums[touched] += slab_square_sums
+        first_draws.append(slab_first_draws)
     shape = samples.n_chains, stretches, len(origin)
-    means = (sums / lengths).reshape(shape)
-    asked = means[..., 2 * len(coordinates) :]
-    times = autocorrelation_times(asked)
+    means = (sums / np.diff(bounds)[:, None]).reshape(shape)
+    averaged_means = means[..., 2 * len(coordinates) :]
+    times = autocorrelation_times(averaged_means)
     if stretches < samples.n_draws:
-        mean_square = squares.reshape(shape).sum(axis=1) / samples.n_draws
+        # the time of stretch means, from stretches to draws: tau = draws per stretch * tau_means
+        # * var(means) / var(draws)
+        mean_square = square_sums.reshape(shape).sum(axis=1) / samples.n_draws
         variance = (mean_square - means.mean(axis=1) ** 2)[:, 2 * len(coordinates) :].mean(axis=0)
-        share = asked.var(axis=1).mean(axis=0) / np.where(variance > 0, variance, np.inf)
+        share = averaged_means.var(axis=1).mean(axis=0) / np.where(variance > 0, variance, np.inf)
         times = times * share * samples.n_draws / stretches
-    spaced = np.concatenate(draws).reshape(samples.n_chains, stretches, -1)
-    return Seen(means + origin, times, spaced, samples.n_draws / stretches)
+    return ChainSummary(
+        means + origin,
+        times,
+        np.concatenate(first_draws).reshape(samples.n_chains, stretches, -1),
+        samples.n_draws / stretches,
+    )
 
 
 def _columns(
@@ -71,13 +81,13 @@ def _columns(
     start: int,
     x: Float[np.ndarray, "m d"],
 ) -> Float[np.ndarray, "m q"]:
-    """Draws, their squares, and what is averaged."""
-    some, asked = x[:, coordinates], averaged(start, x)
-    asked = asked[:, evenly_spaced_indices(asked.shape[1], MOST_COLUMNS)]
-    return np.concatenate([some, (some - centre) ** 2, asked], axis=1)
+    """Draws, their squared distances from the centre, and the averaged quantities."""
+    draws, quantities = x[:, coordinates], averaged(start, x)
+    quantities = quantities[:, evenly_spaced_indices(quantities.shape[1], MOST_COLUMNS)]
+    return np.concatenate([draws, (draws - centre) ** 2, quantities], axis=1)
 
 
-def _look(
+def _summarise_slab(
     columns: Callable[[int, np.ndarray], np.ndarray],
     origin: Float[np.ndarray, " q"],
     bounds: Int[np.ndarray, " edges"],
@@ -86,12 +96,12 @@ def _look(
     x: Float[np.ndarray, "m d"],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sums over stretches of a slab's columns and of their squares; the first draw of each."""
-    found = columns(start, x) - origin
-    stretch = touched_groups(bounds, start, start + len(x))
-    sums = np.zeros((stretch.stop - stretch.start, found.shape[1]))
-    squares = np.zeros_like(sums)
-    touched = bounds[stretch.start : stretch.stop + 1]
-    add_rows(sums, found, start, touched)
-    add_rows(squares, found**2, start, touched)
-    begun = bounds[:-1][(bounds[:-1] >= start) & (bounds[:-1] < start + len(x))]
-    return sums, squares, x[begun - start][:, coordinates]
+    shifted = columns(start, x) - origin
+    touched = touched_groups(bounds, start, start + len(x))
+    sums = np.zeros((touched.stop - touched.start, shifted.shape[1]))
+    square_sums = np.zeros_like(sums)
+    touched_bounds = bounds[touched.start : touched.stop + 1]
+    add_rows(sums, shifted, start, touched_bounds)
+    add_rows(square_sums, shifted**2, start, touched_bounds)
+    starts = bounds[:-1][(bounds[:-1] >= start) & (bounds[:-1] < start + len(x))]
+    return sums, square_sums, x[starts - start][:, coordinates]

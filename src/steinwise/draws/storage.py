@@ -1,8 +1,7 @@
-"""Draws that stay where they are: files, chunked arrays, a Dask cluster.
+"""Reading draws slab by slab, wherever they are stored: memory, files, chunked arrays, Dask.
 
-They are read a slab of rows at a time. A function of a slab runs where the rows are: here, or, for
-a Dask array, on the workers of the user's own scheduler, which also runs it again for a worker that
-dies.
+A slab is a run of consecutive rows. A function of a slab runs where the rows are: here, or, for a
+Dask array, on the workers of the user's own scheduler, which also runs it again if a worker dies.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,68 +13,76 @@ from jaxtyping import Float, Int
 
 from steinwise._internal.memory import chunks
 
-_Made = TypeVar("_Made")
-SLABS_AT_ONCE = 64  # of a Dask array, whose results are waited for together
+_Result = TypeVar("_Result")
+
+# The default size of a slab: large enough that a call costs little per row, small next to the
+# smallest sensible memory budget.
+SLAB_BYTES = 2**24
+# Slabs of a Dask array whose results are awaited together: enough to keep some dozens of workers
+# busy, few enough that their results fit here and that progress shows.
+SLABS_AT_ONCE = 64
 
 
 def is_chunked(draws: Any) -> bool:
-    """Whether an array is kept in chunks: Dask, zarr, HDF5, or xarray around one of them."""
+    """Whether an array is stored in chunks: Dask, zarr, HDF5, or xarray around one of them."""
     return getattr(draws, "chunks", None) is not None and hasattr(draws, "dtype")
 
 
 def is_dask(values: Any) -> bool:
+    """Whether an array is a Dask array."""
     return is_chunked(values) and hasattr(values, "to_delayed")
 
 
-def read_rows(values: Any, part: slice) -> Float[np.ndarray, "m d"]:
-    """Consecutive rows of draws (chain, draw, d), counted through all chains."""
+def read_rows(values: Any, span: slice) -> Float[np.ndarray, "m d"]:
+    """Consecutive rows of draws (chain, draw, d), numbered through all chains."""
     chains, draws, d = values.shape
     if isinstance(values, np.ndarray):
-        return values.reshape(-1, d)[part].astype(np.float64, copy=False)
+        return values.reshape(-1, d)[span].astype(np.float64, copy=False)
     pieces = []
-    for chain in range(part.start // draws, min(-(-part.stop // draws), chains)):
-        first = max(part.start - chain * draws, 0)
-        last = min(part.stop - chain * draws, draws)
+    for chain in range(span.start // draws, min(-(-span.stop // draws), chains)):
+        first = max(span.start - chain * draws, 0)
+        last = min(span.stop - chain * draws, draws)
         pieces.append(np.asarray(values[chain, first:last], dtype=np.float64))
     return np.concatenate(pieces)
 
 
-def mapped(
-    values: Any, function: Callable[[int, np.ndarray], _Made], rows: int
-) -> Iterator[tuple[slice, _Made]]:
-    """`function(start, rows)` of consecutive slabs, in order, with the rows that each covers.
+def map_slabs(
+    values: Any, function: Callable[[int, np.ndarray], _Result], rows: int | None = None
+) -> Iterator[tuple[slice, _Result]]:
+    """Call `function(start, rows)` on consecutive slabs, in order.
 
-    Slabs have at most `rows` rows, or are the chunks of a Dask array.
+    Yields the span of rows that a slab covers and the result. Slabs are the chunks of a Dask
+    array; otherwise they have at most `rows` rows, or take `SLAB_BYTES`.
     """
     if is_dask(values):
-        yield from _mapped_by_dask(values, function)
+        yield from _map_dask_chunks(values, function)
         return
-    for part in chunks(values.shape[0] * values.shape[1], rows):
-        yield part, function(part.start, read_rows(values, part))
+    chains, draws, d = values.shape
+    for span in chunks(chains * draws, rows or SLAB_BYTES // (8 * d)):
+        yield span, function(span.start, read_rows(values, span))
 
 
 def take_rows(values: Any, index: Int[np.ndarray, " m"]) -> Float[np.ndarray, "m d"]:
-    """Some rows, in increasing order of their numbers."""
+    """The rows with these numbers, which must increase."""
     if isinstance(values, np.ndarray):
         return values.reshape(-1, values.shape[2])[index].astype(np.float64, copy=False)
-    slab = max(1, 2**21 // values.shape[2])
-    return np.concatenate([rows for _, rows in mapped(values, partial(_chosen, index), slab)])
+    return np.concatenate([rows for _, rows in map_slabs(values, partial(_rows_in_slab, index))])
 
 
-def _chosen(index: Int[np.ndarray, " m"], start: int, rows: np.ndarray) -> np.ndarray:
+def _rows_in_slab(index: Int[np.ndarray, " m"], start: int, rows: np.ndarray) -> np.ndarray:
     first, last = np.searchsorted(index, [start, start + len(rows)])
     return rows[index[first:last] - start]
 
 
 def even_bounds(chains: int, draws: int, per_chain: int) -> Int[np.ndarray, " edges"]:
-    """Where groups of consecutive draws begin and end: this many in every chain, of even length."""
+    """Where groups of consecutive draws begin and end: `per_chain` in each, of even length."""
     edges = np.linspace(0, draws, per_chain + 1).round().astype(int)
     starts = (np.arange(chains)[:, None] * draws + edges[None, :-1]).ravel()
     return np.append(starts, chains * draws)
 
 
 def touched_groups(bounds: Int[np.ndarray, " edges"], start: int, stop: int) -> slice:
-    """The groups that the draws `start` to `stop` fall into."""
+    """The groups that the rows `start` to `stop` fall into."""
     first = int(np.searchsorted(bounds, start, side="right")) - 1
     return slice(first, int(np.searchsorted(bounds, stop, side="left")))
 
@@ -86,42 +93,37 @@ def add_rows(
     start: int,
     bounds: Int[np.ndarray, " edges"],
 ) -> None:
-    """Add consecutive rows, beginning at draw `start`, to the sums of the groups they fall into.
+    """Add consecutive rows, the first of them row `start`, to the sums of their groups.
 
-    Group g is the draws bounds[g] to bounds[g + 1].
+    Group g is the rows bounds[g] to bounds[g + 1].
     """
     groups = touched_groups(bounds, start, start + len(rows))
     edges = np.maximum(bounds[groups] - start, 0)
     total[groups] += np.add.reduceat(rows, edges, axis=0)
 
 
-def _flat(values: Any) -> Any:
-    """All chains of a Dask array one after the other, every chunk with all coordinates."""
+def _map_dask_chunks(
+    values: Any, function: Callable[[int, np.ndarray], _Result]
+) -> Iterator[tuple[slice, _Result]]:
+    import dask  # pyright: ignore[reportMissingImports]
     import dask.array as da  # pyright: ignore[reportMissingImports]
 
-    return da.concatenate(list(values)).rechunk({1: -1})
-
-
-def _mapped_by_dask(
-    values: Any, function: Callable[[int, np.ndarray], _Made]
-) -> Iterator[tuple[slice, _Made]]:
-    import dask  # pyright: ignore[reportMissingImports]
-
-    flat = _flat(values)
-    ends = np.cumsum(flat.chunks[0])
+    flat = da.concatenate(list(values)).rechunk({1: -1})  # every chunk has all coordinates
+    sizes = flat.chunks[0]
+    spans = [slice(int(e - n), int(e)) for e, n in zip(np.cumsum(sizes), sizes, strict=True)]
     blocks = flat.to_delayed().ravel()
     shared = dask.delayed(function, pure=False)  # type: ignore[attr-defined]
-    parts = [slice(int(e - c), int(e)) for e, c in zip(ends, flat.chunks[0], strict=True)]
-    for window in chunks(len(parts), SLABS_AT_ONCE):
-        made = dask.compute(  # type: ignore[attr-defined]
+    for window in chunks(len(spans), SLABS_AT_ONCE):
+        results = dask.compute(  # type: ignore[attr-defined]
             *(
-                dask.delayed(_called)(shared, part.start, block)  # type: ignore[attr-defined]
-                for part, block in zip(parts[window], blocks[window], strict=True)
+                dask.delayed(_call_on_worker)(shared, span.start, block)  # type: ignore[attr-defined]
+                for span, block in zip(spans[window], blocks[window], strict=True)
             )
         )
-        yield from zip(parts[window], made, strict=True)
+        yield from zip(spans[window], results, strict=True)
 
 
-def _called(function: Callable[[int, np.ndarray], _Made], start: int, rows: Any) -> _Made:
-    """A slab on a worker."""
+def _call_on_worker(
+    function: Callable[[int, np.ndarray], _Result], start: int, rows: Any
+) -> _Result:
     return function(start, np.asarray(rows, dtype=np.float64))

@@ -1,0 +1,40 @@
+"""Summaries of chains that are too long to keep draw by draw."""
+
+import numpy as np
+import pytest
+
+from benchmarks import simulate
+from steinwise import Samples
+from steinwise.draws import chain_summary
+from steinwise.draws.chain_summary import summarise_chains
+
+
+@pytest.fixture(scope="module")
+def samples() -> Samples:
+    rng = np.random.default_rng(0)
+    return Samples.of(1e6 + simulate.autoregressive(rng, np.array([0.5, 0.9]), 4, 6000))
+
+
+def test_short_chains_are_kept_draw_by_draw(samples: Samples) -> None:
+    """Catches draws that change their chain or their order on the way through the slabs."""
+    summary = summarise_chains(samples, lambda _, x: x)
+    assert summary.draws_per_stretch == 1
+    np.testing.assert_array_equal(summary.first_draws, samples.values)
+    np.testing.assert_allclose(summary.stretch_means[..., :2], samples.values, rtol=1e-12)
+    rho = np.array([0.5, 0.9])
+    np.testing.assert_allclose(summary.autocorrelation_times, (1 + rho) / (1 - rho), rtol=0.15)
+
+
+def test_stretches_of_long_chains_keep_their_autocorrelation_times(
+    samples: Samples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches times that are counted in stretches, and variances that lose digits far from 0."""
+    whole = summarise_chains(samples, lambda _, x: x)
+    monkeypatch.setattr(chain_summary, "MOST_ENTRIES", 4 * 6 * 1500)
+    short = summarise_chains(samples, lambda _, x: x)
+    assert short.draws_per_stretch == 4
+    assert short.stretch_means.shape == (4, 1500, 6)
+    means = samples.values.reshape(4, 1500, 4, 2).mean(axis=2)
+    np.testing.assert_allclose(short.stretch_means[..., :2], means, rtol=1e-12)
+    np.testing.assert_array_equal(short.first_draws, samples.values[:, ::4])
+    np.testing.assert_allclose(short.autocorrelation_times, whole.autocorrelation_times, rtol=0.1)
