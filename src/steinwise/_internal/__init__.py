@@ -1,1 +1,1 @@
-"""What every room uses and no user sees: memory, validation, random numbers, threads."""
+"""Helpers that every package uses and no user sees."""

@@ -1,7 +1,7 @@
 """Calling a compiled function on many rows: few shapes to compile, one precision.
 
-A compiled function is compiled anew for every shape. So rows go in by chunks of one size; the last
-chunk is filled with copies of the last row, and what came of these is cut off again.
+JAX compiles a function anew for every shape of its arguments. So rows are passed in chunks of one
+size: the last chunk is padded with copies of the last row, and the results for these are cut off.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from steinwise._internal.memory import chunks
 
 
 def precision(wide: bool = True) -> AbstractContextManager:
-    """64 bit, or 32 bit, whatever the user's configuration of JAX; for this thread only."""
+    """Work in 64 bit, or else in 32 bit, whatever JAX's configuration; for this thread only."""
     return jax.enable_x64(wide)
 
 
@@ -27,24 +27,24 @@ def call_in_chunks(
     *,
     wide: bool = True,
 ) -> np.ndarray:
-    """`function(*rows_at(index))` for the rows 0 to `count`, `size` of them to a call.
+    """Call `function(*rows_at(index))` on the rows 0 to `count`, `size` of them at a time.
 
-    What it gives for a row must not depend on the other rows.
+    The result for a row must not depend on the other rows.
 
     >>> call_in_chunks(lambda x: 2 * x, rows_of(np.arange(5)), 5, 2).tolist()
     [0, 2, 4, 6, 8]
     """
     pieces = []
     with precision(wide):
-        for part in chunks(count, size):
-            index = np.minimum(np.arange(part.start, part.start + size), count - 1)
-            found = np.asarray(function(*rows_at(index)))
-            pieces.append(found[: part.stop - part.start])
+        for span in chunks(count, size):
+            index = np.minimum(np.arange(span.start, span.start + size), count - 1)
+            results = np.asarray(function(*rows_at(index)))
+            pieces.append(results[: span.stop - span.start])
     return np.concatenate(pieces)
 
 
 def rows_of(*arrays: np.ndarray | None) -> Callable[[np.ndarray], tuple]:
-    """Rows of arrays by their numbers; None stays None."""
+    """A function from the numbers of rows to these rows of every array; None stays None."""
 
     def at(index: np.ndarray) -> tuple:
         return tuple(None if array is None else array[index] for array in arrays)

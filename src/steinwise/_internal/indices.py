@@ -1,4 +1,4 @@
-"""Which rows to look at, where not all are needed."""
+"""Which rows to use where not all are needed."""
 
 import numpy as np
 

@@ -1,10 +1,11 @@
-"""Row chunks that keep to a memory budget."""
+"""Memory budgets, and chunks of rows that stay within them."""
 
 import re
 from collections.abc import Iterator
 
 from steinwise.errors import InputError
 
+SMALLEST_BUDGET = 2**20  # less would cut large problems into single rows
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
@@ -24,12 +25,12 @@ def budget_bytes(memory: str | int | float) -> int:
             "'500MB'."
         )
     size = int(float(match[1]) * _UNITS[match[2].upper()])
-    if size < 2**20:
+    if size < SMALLEST_BUDGET:
         raise InputError(f"memory is {memory!r}, {size} bytes: at least 1MiB is needed.")
     return size
 
 
 def chunks(n: int, size: int) -> Iterator[slice]:
-    """Consecutive slices of at most `size` rows that cover n rows."""
+    """Consecutive slices of at most `size` rows that together cover n rows."""
     size = max(1, size)
     return (slice(start, min(start + size, n)) for start in range(0, n, size))

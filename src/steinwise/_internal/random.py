@@ -1,4 +1,4 @@
-"""One stream of random numbers per purpose, from NumPy's Philox.
+"""One stream of random numbers for each purpose, from NumPy's Philox.
 
 The numbers depend on the seed and the purpose alone: not on JAX's configuration, not on the
 size of the chunks that the draws are cut into, and not on which other streams were used.
@@ -8,12 +8,13 @@ import zlib
 
 import numpy as np
 
+from steinwise._internal.validation import is_whole
 from steinwise.errors import InputError
 
 
 def seed_words(seed: object) -> list[int]:
     """The seed as integers: itself, or the words of a JAX key (old or new style)."""
-    if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool):
+    if is_whole(seed):
         if seed < 0:
             raise InputError(f"seed is {seed}: expected a non-negative integer or a JAX key.")
         return [int(seed)]
@@ -39,6 +40,6 @@ def stream(seed: object, purpose: str, *index: int) -> np.random.Generator:
 
 
 def plain_seed(seed: object) -> int | list[int]:
-    """The seed as it can be written down: an integer, or the words of a JAX key."""
+    """The seed in a form that JSON can hold: an integer, or the words of a JAX key."""
     words = seed_words(seed)
     return words[0] if len(words) == 1 else words

@@ -1,7 +1,7 @@
-"""One thread for products of small matrices.
+"""A single BLAS thread for products of small matrices.
 
-The matrices of a check are small: BLAS threads gain nothing on them, and while they wait for each
-other they spin, at the cost of the sampler, or of the other chains, that run on the same machine.
+The matrices of a check are small: BLAS threads gain nothing on them, and they spin while they wait
+for each other, which slows down the sampler or the other chains that run on the same machine.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,11 @@ def _controller() -> ThreadpoolController:
 
 
 def one_blas_thread(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Run a function with a single BLAS thread; a user's own code must not be inside."""
+    """Run a function with a single BLAS thread.
+
+    For functions of our own that do linear algebra on small matrices: the user's code must not run
+    inside, since it may want all threads.
+    """
 
     @wraps(function)
     def limited(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:

@@ -1,19 +1,17 @@
-"""Options, checked where they enter."""
+"""Checks of options, where they enter the library."""
 
-from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeGuard, get_args
 
 import numpy as np
 from jaxtyping import Float
 
-from steinwise._internal.random import stream
 from steinwise.errors import InputError
 
 Estimator = Literal["u", "v"]
 
 
 def require_whole(name: str, value: Any, *, least: int) -> None:
-    """A whole number, at least so large.
+    """Require a whole number that is at least `least`.
 
     >>> require_whole("bins", 2.5, least=1)
     Traceback (most recent call last):
@@ -24,13 +22,13 @@ def require_whole(name: str, value: Any, *, least: int) -> None:
 
 
 def require_at_least(name: str, value: Any, least: float) -> None:
-    """A finite number, at least so large."""
+    """Require a finite number that is at least `least`."""
     if not _is_number(value) or not least <= value < np.inf:
         raise InputError(f"{name} is {value!r}: expected a number, at least {least}.")
 
 
 def require_positive(name: str, value: Any, most: float = np.inf) -> None:
-    """A finite number above 0, and at most so large.
+    """Require a finite number above 0 that is at most `most`.
 
     >>> require_positive("gamma", 1.5, most=1)
     Traceback (most recent call last):
@@ -42,31 +40,31 @@ def require_positive(name: str, value: Any, most: float = np.inf) -> None:
 
 
 def require_flag(name: str, value: Any) -> None:
-    """True or False: any other object would count as one of them, "no" as True."""
+    """Require True or False: other objects have a truth value too, and that of "no" is True."""
     if not isinstance(value, (bool, np.bool_)):
         raise InputError(f"{name} is {value!r}: expected True or False.")
 
 
 def require_level(alpha: Any) -> None:
-    """The level of a test."""
+    """Require a level of a test."""
     if not _is_number(alpha) or not 0 < alpha < 1:
         raise InputError(f"alpha is {alpha!r}: expected a level between 0 and 1, such as 0.05.")
 
 
 def require_estimator(estimator: Any) -> None:
-    """How a mean over pairs counts those of a draw with itself."""
+    """Require "u" or "v": whether a mean over pairs leaves out the pairs of a draw with itself."""
     if not isinstance(estimator, str) or estimator not in get_args(Estimator):
         raise InputError(f"estimator is {estimator!r}: expected 'u' or 'v'.")
 
 
 def require_share(name: str, value: Any) -> None:
-    """A number between 0 and 1, neither of them."""
+    """Require a number between 0 and 1, both excluded."""
     if not _is_number(value) or not 0 < value < 1:
         raise InputError(f"{name} is {value!r}: expected a number between 0 and 1.")
 
 
-def is_whole(value: Any) -> bool:
-    """Whether it is a whole number, which True and False are not."""
+def is_whole(value: Any) -> TypeGuard[int | np.integer]:
+    """Whether a value is a whole number; True and False are not."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
@@ -102,45 +100,14 @@ def as_points(name: str, value: Any, expected: str) -> Float[np.ndarray, "m d"]:
     Traceback (most recent call last):
     steinwise.errors.InputError: locations is 'a': expected an array (J, d).
     """
-    given = as_numbers(value)
-    if given is None or given.ndim != 2 or given.size == 0:
-        came = repr(value) if given is None or given.ndim == 0 else f"of shape {given.shape}"
+    points = as_numbers(value)
+    if points is None or points.ndim != 2 or points.size == 0:
+        came = repr(value) if points is None or points.ndim == 0 else f"of shape {points.shape}"
         raise InputError(f"{name} is {came}: expected {expected}.")
-    wrong = ~np.isfinite(given).all(axis=1)
+    wrong = ~np.isfinite(points).all(axis=1)
     if wrong.any():
         raise InputError(
-            f"{name} has {wrong.sum()} of {len(given)} rows with NaN or infinite numbers, the "
-            f"first is row {wrong.argmax()}: expected finite ones."
+            f"{wrong.sum()} of the {len(points)} rows of {name} have NaN or infinite entries, the "
+            f"first is row {wrong.argmax()}: expected finite numbers."
         )
-    return given
-
-
-def choose_coordinates(coordinates: Any, names: Sequence[str], seed: object = 0) -> tuple[int, ...]:
-    """The numbers of some coordinates, given by name, by number, or as how many to draw.
-
-    >>> choose_coordinates(["b"], ["a", "b", "c"]), choose_coordinates([2, 0], ["a", "b", "c"])
-    ((1,), (0, 2))
-    """
-    if is_whole(coordinates):
-        require_whole("coordinates", coordinates, least=1)
-        count = min(int(coordinates), len(names))
-        chosen = stream(seed, "coordinates").choice(len(names), count, replace=False)
-        return tuple(sorted(chosen.tolist()))
-    if isinstance(coordinates, str) or not isinstance(coordinates, (Sequence, np.ndarray)):
-        raise InputError(
-            f"coordinates is {coordinates!r}: expected names such as [{names[0]!r}], numbers, or "
-            "how many to draw at random."
-        )
-    position = {name: j for j, name in enumerate(names)}
-    numbers = []
-    for one in coordinates:
-        if is_whole(one) and 0 <= one < len(names):
-            numbers.append(int(one))
-        elif isinstance(one, str) and one in position:
-            numbers.append(position[one])
-        else:
-            shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-            raise InputError(f"there is no coordinate {one!r}; there are {len(names)}: {shown}.")
-    if not numbers or len(set(numbers)) < len(numbers):
-        raise InputError(f"coordinates is {coordinates!r}: expected some, each of them once.")
-    return tuple(sorted(numbers))
+    return points
