@@ -1,7 +1,12 @@
 """Stand-ins for the complete conditionals q(x_j | x_-j) of the draws."""
 
 from steinwise.conditionals.auto import Auto
-from steinwise.conditionals.base import AbstractConditional, Atoms, TrainingData
+from steinwise.conditionals.base import (
+    AbstractConditional,
+    AbstractFittedConditional,
+    Atoms,
+    TrainingData,
+)
 from steinwise.conditionals.histogram import Histogram
 from steinwise.conditionals.kde import KDE
 from steinwise.conditionals.linear import Linear
@@ -13,6 +18,7 @@ from steinwise.conditionals.transported import Transported
 __all__ = [
     "KDE",
     "AbstractConditional",
+    "AbstractFittedConditional",
     "Atoms",
     "Auto",
     "Histogram",

@@ -1,9 +1,13 @@
-"""What a stand-in for q(x_j | x_-j) gives: weighted atoms, for every draw and coordinate."""
+"""The contract of a stand-in: settings, what `fit` learns with them, and the atoms that it gives.
+
+KCC-SD needs a second value from q(x_j | x_-j), the distribution of a coordinate given the others
+*among the draws*, which the draws alone do not give. A *stand-in* is a model r_j(y | x_-j) of it.
+"""
 
 import abc
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -13,13 +17,13 @@ from steinwise._internal.run_options import RunOptions
 from steinwise.errors import InputError
 from steinwise.target import AbstractTarget
 
-ENTRIES_PER_CALL = 2**21  # atoms in all
-_Learnt = TypeVar("_Learnt")
+ENTRIES_PER_CALL = 2**21  # 16 MiB of points, and as much of weights
+USUAL_ATOMS = 64  # the most that the stand-ins of this package have with their default settings
 
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    """Points and weights of a discrete law per row and coordinate; weights sum to 1.
+    """Points and weights of a discrete distribution per row and coordinate; weights sum to 1.
 
     The entries of a block of coordinates at one atom are one joint point, with one weight.
     """
@@ -29,14 +33,28 @@ class Atoms:
 
 
 @dataclass(frozen=True, eq=False)
+class Standardisation:
+    """Shifts and scales draws to mean 0 and standard deviation 1."""
+
+    mean: Float[np.ndarray, " d"]
+    sd: Float[np.ndarray, " d"]
+
+    def apply(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+        return (x - self.mean) / self.sd
+
+
+@dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Draws to learn from, apart from those that are tested."""
+    """Draws to learn from, none of which is tested.
+
+    `target` is None where several models share one stand-in.
+    """
 
     train: Float[np.ndarray, "n d"]
     validation: Float[np.ndarray, "v d"]
-    blocks: tuple[Int[np.ndarray, " _"], ...]  # of one coordinate each, unless asked otherwise
-    labels: tuple[str, ...]  # of the blocks
-    target: AbstractTarget
+    blocks: tuple[Int[np.ndarray, " _"], ...]  # one coordinate each, unless blocks= was given
+    labels: tuple[str, ...]  # names of the blocks
+    target: AbstractTarget | None
     run: RunOptions
 
     @property
@@ -45,20 +63,18 @@ class TrainingData:
 
     @property
     def blockwise(self) -> bool:
-        """Whether some conditional is that of several coordinates together."""
+        """Whether some block has several coordinates."""
         return len(self.blocks) < self.dim
 
     def at_most(self, rows: int) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, "v d"]]:
-        """Evenly spread training draws, no more than these, and half as many to validate on."""
-        half = rows // 2
-        train, validation = self.train, self.validation
-        return train[evenly_spaced_indices(len(train), rows)], validation[
-            evenly_spaced_indices(len(validation), half)
-        ]
+        """At most `rows` evenly spaced training draws, and half as many validation draws."""
+        train = evenly_spaced_indices(len(self.train), rows)
+        validation = evenly_spaced_indices(len(self.validation), rows // 2)
+        return self.train[train], self.validation[validation]
 
     @cached_property
-    def scale(self) -> "Scale":
-        """Mean and standard deviation of the training draws."""
+    def scale(self) -> Standardisation:
+        """The mean and standard deviation of the training draws."""
         sd = self.train.std(axis=0)
         if not sd.all():
             label = next(
@@ -68,48 +84,21 @@ class TrainingData:
             )
             raise InputError(
                 f"{label} has the same value in all {len(self.train)} training draws: nothing can "
-                "be learnt of its law. Is the chain stuck, or the parameter fixed?"
+                "be learned about its distribution. Is the chain stuck, or the parameter fixed?"
             )
-        return Scale(self.train.mean(axis=0), sd)
+        return Standardisation(self.train.mean(axis=0), sd)
 
 
-@dataclass(frozen=True, eq=False)
-class Scale:
-    """What takes draws to mean 0 and standard deviation 1."""
-
-    mean: Float[np.ndarray, " d"]
-    sd: Float[np.ndarray, " d"]
-
-    def apply(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
-        return (x - self.mean) / self.sd
-
-
-class AbstractConditional(abc.ABC):
-    """A law `r_j(y | x_-j)` for every coordinate j, seen through weighted atoms.
-
-    A frozen dataclass with settings; `fit` gives it again with what it learnt.
-    """
-
-    learns: ClassVar[bool] = True  # whether `fit` needs draws of its own, which are not tested
-    least_train: ClassVar[int] = 2
-    least_validation: ClassVar[int] = 2
-
-    @property
-    def uses_target(self) -> bool:
-        """Whether `fit` looks at the target: then it is not one stand-in for several of them."""
-        return False
+class AbstractFittedConditional(abc.ABC):
+    """What a stand-in learned: a distribution `r_j(y | x_-j)` per coordinate, as weighted atoms."""
 
     def describe(self) -> str:
-        """The model, for the report."""
+        """The model, as the report names it."""
         return type(self).__name__
-
-    def fit(self, data: TrainingData) -> "AbstractConditional":  # noqa: ARG002
-        """This stand-in, made ready; itself where there is nothing to learn."""
-        return self
 
     @abc.abstractmethod
     def atoms(self, x: Float[np.ndarray, "n d"], seed: object, first_row: int) -> Atoms:
-        """Atoms for these rows, the first of which is draw number `first_row`."""
+        """Atoms for these rows; the first row is draw number `first_row`."""
 
     def log_density(
         self,
@@ -119,43 +108,86 @@ class AbstractConditional(abc.ABC):
         return None
 
     def chosen(self, count: int) -> tuple[str, ...]:
-        """The model that stands in for each of this many coordinates or blocks."""
+        """The model of each of the `count` coordinates or blocks, as the report names it."""
         return (self.describe(),) * count
 
     def rows_per_call(self, d: int) -> int:
-        """How many rows `atoms` is given at a time.
+        """How many rows `atoms` gets at a time.
 
-        It depends on the shape alone, never on the memory budget, so that random atoms are the
-        same whatever the budget.
+        The number depends on the shape alone, not on the memory budget, so that random atoms are
+        the same whatever the budget.
         """
-        return max(1, min(1024, ENTRIES_PER_CALL // (64 * d)))
+        return max(1, min(1024, ENTRIES_PER_CALL // (USUAL_ATOMS * d)))
+
+
+class AbstractConditional(abc.ABC):
+    """Settings of a stand-in for `q(x_j | x_-j)`; `fit` learns the stand-in with them.
+
+    A frozen dataclass. A stand-in with nothing to learn, such as `Sampler`, has `learns = False`
+    and is its own `AbstractFittedConditional`.
+    """
+
+    learns: ClassVar[bool] = True  # whether `fit` needs draws of its own, which are not tested
+    least_train: ClassVar[int] = 2
+    least_validation: ClassVar[int] = 2
+
+    @property
+    def uses_target(self) -> bool:
+        """Whether `fit` uses the target; then several models cannot share the stand-in."""
+        return False
+
+    def describe(self) -> str:
+        """The model, as the report names it."""
+        return type(self).__name__
+
+    @abc.abstractmethod
+    def fit(self, data: TrainingData) -> AbstractFittedConditional:
+        """Learn the stand-in from the training and validation draws."""
+
+
+def fit_conditional(
+    conditional: AbstractConditional, data: TrainingData
+) -> AbstractFittedConditional:
+    """`conditional.fit(data)`, refused if a user's own stand-in returns something else."""
+    fitted = conditional.fit(data)
+    if not isinstance(fitted, AbstractFittedConditional):
+        name = type(conditional).__name__
+        raise InputError(
+            f"{name}.fit returned an object of type {type(fitted).__name__}: expected an "
+            "sw.conditionals.AbstractFittedConditional, which has the method atoms(x, seed, "
+            f"first_row). If {name} keeps what it learned in a copy of itself, derive it from both "
+            "sw.conditionals.AbstractConditional and sw.conditionals.AbstractFittedConditional."
+        )
+    return fitted
 
 
 def refuse_blocks(conditional: AbstractConditional, data: TrainingData) -> None:
     """For models of one coordinate at a time."""
     if data.blockwise:
         raise InputError(
-            f"{conditional.describe()} is a model of one coordinate at a time, and blocks of "
-            "several came. Use sw.conditionals.Linear() or sw.conditionals.MixtureDensity()."
+            f"{conditional.describe()} models one coordinate at a time, but blocks of several "
+            "coordinates were given. Use sw.conditionals.Linear() or "
+            "sw.conditionals.MixtureDensity()."
         )
 
 
 def refuse_target(conditional: AbstractConditional) -> None:
-    """Where several targets share one stand-in."""
+    """Where several models share one stand-in, which must then be learned from the draws alone."""
     if conditional.uses_target:
-        raise InputError(
-            f"{conditional.describe()} is made from the model's own conditionals, and here one "
-            "stand-in serves all models: it must be learnt from the draws alone. Use "
-            "sw.conditionals.Linear(), or sw.conditionals.Auto([sw.conditionals.Linear(), "
-            "sw.conditionals.KDE()])."
-        )
+        raise _needs_target(conditional)
 
 
-def learnt_by(conditional: AbstractConditional, learnt: _Learnt | None) -> _Learnt:
-    """What `fit` has put into a conditional."""
-    if learnt is None:
-        raise InputError(
-            f"{conditional.describe()} has not learnt anything yet: call fit(data), or pass it to "
-            "sw.check(..., method=sw.methods.KCCSD(conditional)), which does."
-        )
-    return learnt
+def require_target(conditional: AbstractConditional, data: TrainingData) -> AbstractTarget:
+    """For stand-ins that use the target."""
+    if data.target is None:
+        raise _needs_target(conditional)
+    return data.target
+
+
+def _needs_target(conditional: AbstractConditional) -> InputError:
+    return InputError(
+        f"{conditional.describe()} is built from the model's own conditionals, but here all models "
+        "share one stand-in, which must be learned from the draws alone. Use "
+        "sw.conditionals.Linear(), or sw.conditionals.Auto([sw.conditionals.Linear(), "
+        "sw.conditionals.KDE()])."
+    )

@@ -1,7 +1,6 @@
-"""Conditional kernel density estimation: training draws, weighed by how near they are."""
+"""Conditional kernel density estimation: training draws, weighted by how near they are."""
 
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -9,25 +8,22 @@ from jaxtyping import Float
 from steinwise._internal.validation import require_whole
 from steinwise.conditionals.base import (
     AbstractConditional,
+    AbstractFittedConditional,
     Atoms,
-    Scale,
+    Standardisation,
     TrainingData,
-    learnt_by,
     refuse_blocks,
 )
-from steinwise.conditionals.marginal import WIDTHS, log_sum_exp, rule_of_thumb
+from steinwise.conditionals.marginal_density import (
+    BANDWIDTH_FACTORS,
+    log_sum_exp,
+    scott_bandwidth,
+)
 
-MOST_ROWS = 2000  # to learn from, and half as many to validate on: the cost grows with both
-NEARNESS = np.array([0.125, 0.25, 0.5, 1.0, np.inf])  # times the median distance
-
-
-class _Fitted(NamedTuple):
-    scale: Scale
-    centres: Float[np.ndarray, "t d"]  # the training draws, standardised
-    near: Float[np.ndarray, " d"]  # the bandwidth in x_-j
-    width: Float[np.ndarray, " d"]  # the bandwidth in x_j
-    edges: Float[np.ndarray, "d edges"]  # cells, standardised
-    cell: Float[np.ndarray, "d t m"]  # 1 where a training draw lies in a cell
+MAX_KDE_ROWS = 2000  # to learn from, and half as many to validate on: the cost grows with both
+# Bandwidths to try in the other coordinates, in median distances between draws. Infinity is the
+# marginal distribution; below an eighth hardly any training draw is near.
+NEIGHBOUR_FACTORS = np.array([0.125, 0.25, 0.5, 1.0, np.inf])
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +35,15 @@ class KDE(AbstractConditional):
         w_t \propto \exp(-|x_{-j} - x_{t,-j}|^2 / (2 g_j^2))
 
     over the training draws t, in standardised coordinates. Both bandwidths of every coordinate are
-    those of the highest validation likelihood; g_j may be infinite, which is the marginal law. The
-    atoms are the training draws with the weights w_t, gathered in cells that cover the range: the
-    kernel in y would make the stand-in wider than q's conditional, and serves the density only.
+    those of the highest validation likelihood; g_j may be infinite, which is the marginal
+    distribution. The atoms are the training draws with the weights w_t, gathered in cells that
+    cover the range: the kernel in y would make the stand-in wider than q's conditional, so only the
+    density uses it.
 
     Parameters
     ----------
     cells
-        How many atoms there are.
+        Number of cells, and so of atoms.
 
     Examples
     --------
@@ -59,7 +56,6 @@ class KDE(AbstractConditional):
     """
 
     cells: int = 32
-    _fitted: _Fitted | None = field(default=None, repr=False)
 
     least_train = 4
     least_validation = 3
@@ -67,51 +63,70 @@ class KDE(AbstractConditional):
     def __post_init__(self) -> None:
         require_whole("cells", self.cells, least=2)
 
-    def fit(self, data: TrainingData) -> "KDE":
+    def fit(self, data: TrainingData) -> "FittedKDE":
         refuse_blocks(self, data)
-        z, validation = (data.scale.apply(part) for part in data.at_most(MOST_ROWS))
+        z, validation = (data.scale.apply(rows) for rows in data.at_most(MAX_KDE_ROWS))
         squared = _squared_distances(validation, z)
-        nearness = NEARNESS * np.sqrt(np.median(squared))
-        widths = WIDTHS * rule_of_thumb(len(z), 1)
-        near, width = np.empty(data.dim), np.empty(data.dim)
+        neighbour_bandwidths = NEIGHBOUR_FACTORS * np.sqrt(np.median(squared))
+        own_bandwidths = BANDWIDTH_FACTORS * scott_bandwidth(len(z), 1)
+        g, h = np.empty(data.dim), np.empty(data.dim)
         coordinates = range(data.dim)
         for j in data.run.bar(coordinates, data.dim, "bandwidths"):
-            apart = (validation[:, j, None] - z[:, j]) ** 2
+            own = (validation[:, j, None] - z[:, j]) ** 2
             likelihood = [
-                [_log_density(_log_weights(squared - apart, g), apart, h).mean() for h in widths]
-                for g in nearness
+                [
+                    _log_density(_log_weights(squared - own, near), own, width).mean()
+                    for width in own_bandwidths
+                ]
+                for near in neighbour_bandwidths
             ]
             best = np.unravel_index(np.argmax(likelihood), np.shape(likelihood))
-            near[j], width[j] = nearness[best[0]], widths[best[1]]
-        edges = np.stack([_edges(z[:, j], width[j], self.cells) for j in coordinates])
+            g[j], h[j] = neighbour_bandwidths[best[0]], own_bandwidths[best[1]]
+        edges = np.stack([_edges(z[:, j], h[j], self.cells) for j in coordinates])
         cell = np.stack([np.searchsorted(edges[j, 1:-1], z[:, j]) for j in coordinates])
-        fitted = _Fitted(data.scale, z, near, width, edges, np.eye(self.cells)[cell])
-        return replace(self, _fitted=fitted)
+        return FittedKDE(self, data.scale, z, g, h, edges, np.eye(self.cells)[cell])
 
-    def _seen_from(self, x: np.ndarray) -> tuple[_Fitted, np.ndarray, np.ndarray]:
-        fitted = learnt_by(self, self._fitted)
-        z = fitted.scale.apply(x)
-        return fitted, z, _squared_distances(z, fitted.centres)
+
+@dataclass(frozen=True, eq=False)
+class FittedKDE(AbstractFittedConditional):
+    """Training draws in cells, and the bandwidths that predict the validation draws best."""
+
+    settings: KDE
+    scale: Standardisation
+    centres: Float[np.ndarray, "t d"]  # the training draws, standardised
+    neighbour_bandwidths: Float[np.ndarray, " d"]  # g_j, in x_-j
+    own_bandwidths: Float[np.ndarray, " d"]  # h_j, in x_j
+    edges: Float[np.ndarray, "d edges"]  # of the cells, standardised
+    in_cell: Float[np.ndarray, "d t m"]  # 1 where a training draw lies in a cell
+
+    def describe(self) -> str:
+        return self.settings.describe()
 
     def atoms(self, x: np.ndarray, seed: object, first_row: int) -> Atoms:  # noqa: ARG002
-        fitted, z, squared = self._seen_from(x)
-        weights = np.empty((*x.shape, self.cells))
-        for j, cell in enumerate(fitted.cell):
-            apart = (z[:, j, None] - fitted.centres[:, j]) ** 2
-            weights[:, j] = np.exp(_log_weights(squared - apart, fitted.near[j])) @ cell
+        z = self.scale.apply(x)
+        squared = _squared_distances(z, self.centres)
+        weights = np.empty((*x.shape, self.settings.cells))
+        for j, in_cell in enumerate(self.in_cell):
+            logs = _log_weights(squared - self._own_squared(z, j), self.neighbour_bandwidths[j])
+            weights[:, j] = np.exp(logs) @ in_cell
         weights /= weights.sum(axis=-1, keepdims=True)
-        middle = (fitted.edges[:, 1:] + fitted.edges[:, :-1]) / 2
-        points = fitted.scale.mean[:, None] + fitted.scale.sd[:, None] * middle
+        middle = (self.edges[:, 1:] + self.edges[:, :-1]) / 2
+        points = self.scale.mean[:, None] + self.scale.sd[:, None] * middle
         return Atoms(np.broadcast_to(points, weights.shape), weights)
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
-        fitted, z, squared = self._seen_from(x)
+        z = self.scale.apply(x)
+        squared = _squared_distances(z, self.centres)
         out = np.empty(x.shape)
         for j in range(x.shape[1]):
-            apart = (z[:, j, None] - fitted.centres[:, j]) ** 2
-            weights = _log_weights(squared - apart, fitted.near[j])
-            out[:, j] = _log_density(weights, apart, fitted.width[j])
-        return out - np.log(fitted.scale.sd)
+            own = self._own_squared(z, j)
+            logs = _log_weights(squared - own, self.neighbour_bandwidths[j])
+            out[:, j] = _log_density(logs, own, self.own_bandwidths[j])
+        return out - np.log(self.scale.sd)
+
+    def _own_squared(self, z: Float[np.ndarray, "n d"], j: int) -> Float[np.ndarray, "n t"]:
+        """Squared distances to the training draws in coordinate j."""
+        return (z[:, j, None] - self.centres[:, j]) ** 2
 
 
 def _squared_distances(x: np.ndarray, y: np.ndarray) -> Float[np.ndarray, "n t"]:
@@ -119,21 +134,22 @@ def _squared_distances(x: np.ndarray, y: np.ndarray) -> Float[np.ndarray, "n t"]
     return np.maximum(squared, 0.0)
 
 
-def _log_weights(squared: Float[np.ndarray, "n t"], near: float) -> Float[np.ndarray, "n t"]:
-    logs = -squared / (2 * near**2)
+def _log_weights(squared: Float[np.ndarray, "n t"], bandwidth: float) -> Float[np.ndarray, "n t"]:
+    logs = -squared / (2 * bandwidth**2)
     return logs - log_sum_exp(logs)[:, None]
 
 
 def _log_density(
-    weights: Float[np.ndarray, "n t"], apart: Float[np.ndarray, "n t"], width: float
+    log_weights: Float[np.ndarray, "n t"], squared: Float[np.ndarray, "n t"], width: float
 ) -> Float[np.ndarray, " n"]:
     """Of a mixture of normals with these log weights and squared distances to their means."""
-    return log_sum_exp(weights - apart / (2 * width**2)) - np.log(width * np.sqrt(2 * np.pi))
+    peaks = log_sum_exp(log_weights - squared / (2 * width**2))
+    return peaks - np.log(width * np.sqrt(2 * np.pi))
 
 
 def _edges(values: Float[np.ndarray, " t"], width: float, cells: int) -> np.ndarray:
-    """Of cells that share the range and the draws evenly, half and half."""
+    """Of cells halfway between those of equal width and those with equally many draws."""
     low, high = values.min() - 3 * width, values.max() + 3 * width
-    places = np.sort(np.concatenate([[low], values, [high]]))
-    share = np.linspace(0.0, 1.0, len(places)) / 2 + (places - low) / (high - low) / 2
-    return np.interp(np.linspace(0.0, 1.0, cells + 1), share, places)
+    ordered = np.sort(np.concatenate([[low], values, [high]]))
+    share = np.linspace(0.0, 1.0, len(ordered)) / 2 + (ordered - low) / (high - low) / 2
+    return np.interp(np.linspace(0.0, 1.0, cells + 1), share, ordered)

@@ -1,7 +1,6 @@
 """Ridge regression of every coordinate on the others, all of them in one solve."""
 
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -11,33 +10,26 @@ from steinwise._internal.threads import one_blas_thread
 from steinwise._internal.validation import require_whole
 from steinwise.conditionals.base import (
     AbstractConditional,
+    AbstractFittedConditional,
     Atoms,
-    Scale,
+    Standardisation,
     TrainingData,
-    learnt_by,
 )
-from steinwise.conditionals.marginal import log_sum_exp, rule_of_thumb
+from steinwise.conditionals.marginal_density import log_sum_exp, scott_bandwidth
 
-PENALTIES = 10.0 ** np.arange(-3, 3)  # relative to the variance of a coordinate
-MOST_RESIDUALS = 1000  # more change their quantiles little
-
-
-class _Fitted(NamedTuple):
-    scale: Scale
-    blocks: tuple[Int[np.ndarray, " _"], ...]
-    precision: Float[np.ndarray, "d d"]  # of the penalised covariance, standardised
-    residuals: Float[np.ndarray, "m d"]  # the atoms; those of a block are rows of residuals
-    rows: int  # that they come from
+# Relative to the variance of a coordinate: from hardly any shrinkage to hardly any regression.
+PENALTIES = 10.0 ** np.arange(-3, 3)
+MAX_RESIDUALS = 1000  # more change their quantiles little
 
 
 @dataclass(frozen=True, eq=False)
 class Linear(AbstractConditional):
-    r"""Linear regression with the residuals' own law.
+    r"""Linear regression with the residuals' own distribution.
 
     .. math:: y = \beta_j^\top x_{-j} + e, \qquad e \in \{\text{quantiles of the residuals of } j\}
 
     The coefficients of all ridge regressions are in one matrix P = (C + penalty I)^-1 of the
-    standardised draws: beta_j = -P_j,-j / P_jj. One penalty serves all coordinates, that of the
+    standardised draws: beta_j = -P_j,-j / P_jj. All coordinates share one penalty, the one with the
     lowest validation loss. The residuals are those of the training draws, narrower than those of
     new draws by what the error of the coefficients adds: over training sets, the stand-in is then
     as wide as q's conditional. (Residuals of draws left out count that error twice, and a stand-in
@@ -47,8 +39,8 @@ class Linear(AbstractConditional):
     Parameters
     ----------
     n_atoms
-        Quantiles of the residuals, or, for a block of several coordinates, residuals, evenly spread
-        over the training draws.
+        Number of quantiles of the residuals, or, for a block of several coordinates, of residuals
+        evenly spaced over the training draws.
 
     Examples
     --------
@@ -61,7 +53,6 @@ class Linear(AbstractConditional):
     """
 
     n_atoms: int = 32
-    _fitted: _Fitted | None = field(default=None, repr=False)
 
     least_train = 4
     least_validation = 2
@@ -70,57 +61,72 @@ class Linear(AbstractConditional):
         require_whole("n_atoms", self.n_atoms, least=1)
 
     @one_blas_thread
-    def fit(self, data: TrainingData) -> "Linear":
+    def fit(self, data: TrainingData) -> "FittedLinear":
         covariance, unseen = (
-            _second_moments(part, data.scale) for part in (data.train, data.validation)
+            _second_moments(rows, data.scale) for rows in (data.train, data.validation)
         )
         candidates = [_inverse(covariance, penalty) for penalty in PENALTIES]
-        precision = min(candidates, key=lambda one: _loss(one, unseen))
-        rows = data.train[evenly_spaced_indices(len(data.train), MOST_RESIDUALS)]
+        precision = min(candidates, key=lambda candidate: _loss(candidate, unseen))
+        rows = data.train[evenly_spaced_indices(len(data.train), MAX_RESIDUALS)]
         residuals = _residuals(data.scale.apply(rows), precision, data.blocks)
         atoms = _quantiles(residuals, self.n_atoms)
         for block in data.blocks:
-            if len(block) > 1:  # residuals as they are, in turn where there are too few
+            if len(block) > 1:  # whole rows of residuals, repeated where there are too few
                 atoms[:, block] = np.resize(
                     residuals[evenly_spaced_indices(len(rows), self.n_atoms)][:, block],
                     (self.n_atoms, len(block)),
                 )
-        fitted = _Fitted(data.scale, data.blocks, precision, atoms, len(rows))
-        return replace(self, _fitted=fitted)
+        return FittedLinear(self, data.scale, data.blocks, precision, atoms, len(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedLinear(AbstractFittedConditional):
+    """The coefficients of all regressions and the distribution of their residuals."""
+
+    settings: Linear
+    scale: Standardisation
+    blocks: tuple[Int[np.ndarray, " _"], ...]
+    precision: Float[np.ndarray, "d d"]  # of the penalised covariance, standardised
+    residuals: Float[np.ndarray, "m d"]  # the atoms: quantiles; of a block, rows of residuals
+    n_residuals: int  # that they were taken from
+
+    def describe(self) -> str:
+        return self.settings.describe()
 
     def atoms(self, x: np.ndarray, seed: object, first_row: int) -> Atoms:  # noqa: ARG002
-        scale, blocks, precision, residuals, _ = learnt_by(self, self._fitted)
-        z = scale.apply(x)
-        centres = z - _residuals(z, precision, blocks)
-        points = centres[..., None] + residuals.T
-        points *= scale.sd[:, None]
-        points += scale.mean[:, None]
-        return Atoms(points, np.full(points.shape, 1.0 / self.n_atoms))
+        z = self.scale.apply(x)
+        centres = z - _residuals(z, self.precision, self.blocks)
+        points = centres[..., None] + self.residuals.T
+        points *= self.scale.sd[:, None]
+        points += self.scale.mean[:, None]
+        return Atoms(points, np.full(points.shape, 1.0 / self.settings.n_atoms))
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
-        """A normal kernel around every residual."""
-        scale, blocks, precision, residuals, rows = learnt_by(self, self._fitted)
-        found = _residuals(scale.apply(x), precision, blocks)
+        """With a normal kernel around every residual."""
+        residuals = _residuals(self.scale.apply(x), self.precision, self.blocks)
         columns = []
-        for block in blocks:
-            unit = residuals[:, block].std(axis=0) * rule_of_thumb(rows, len(block))
-            steps = (found[:, None, block] - residuals[:, block]) / unit
-            peak = np.log(unit * np.sqrt(2 * np.pi) * scale.sd[block]).sum()
-            squared = (steps**2).sum(axis=-1)
-            columns.append(log_sum_exp(-squared / 2) - np.log(self.n_atoms) - peak)
+        for block in self.blocks:
+            atoms = self.residuals[:, block]
+            bandwidth = atoms.std(axis=0) * scott_bandwidth(self.n_residuals, len(block))
+            squared = (((residuals[:, None, block] - atoms) / bandwidth) ** 2).sum(axis=-1)
+            log_constant = np.log(bandwidth * np.sqrt(2 * np.pi) * self.scale.sd[block]).sum()
+            mean = log_sum_exp(-squared / 2) - np.log(self.settings.n_atoms)
+            columns.append(mean - log_constant)
         return np.stack(columns, axis=1)
 
 
 def _quantiles(values: Float[np.ndarray, "t d"], count: int) -> Float[np.ndarray, "m d"]:
-    """At the middles of so many equal shares, by linear interpolation; one sort for all columns."""
+    """At the probabilities (k + 1/2) / count, interpolated linearly; one sort for all columns."""
     ordered = np.sort(values.T, axis=1).T
-    place = (np.arange(count) + 0.5) / count * (len(values) - 1)
-    below = np.minimum(place.astype(int), len(values) - 2)
-    share = (place - below)[:, None]
+    position = (np.arange(count) + 0.5) / count * (len(values) - 1)
+    below = np.minimum(position.astype(int), len(values) - 2)
+    share = (position - below)[:, None]
     return ordered[below] * (1 - share) + ordered[below + 1] * share
 
 
-def _second_moments(x: Float[np.ndarray, "n d"], scale: Scale) -> Float[np.ndarray, "d d"]:
+def _second_moments(
+    x: Float[np.ndarray, "n d"], scale: Standardisation
+) -> Float[np.ndarray, "d d"]:
     """Of standardised draws."""
     centred = x - scale.mean
     return centred.T @ centred / (len(x) * np.outer(scale.sd, scale.sd))
@@ -130,12 +136,12 @@ def _inverse(covariance: Float[np.ndarray, "d d"], penalty: float) -> Float[np.n
     """(C + penalty I)^-1 by Cholesky."""
     from scipy.linalg import cho_factor, cho_solve
 
-    every = np.eye(len(covariance))
-    return cho_solve(cho_factor(covariance + penalty * every, lower=True), every)
+    identity = np.eye(len(covariance))
+    return cho_solve(cho_factor(covariance + penalty * identity, lower=True), identity)
 
 
 def _loss(precision: Float[np.ndarray, "d d"], unseen: Float[np.ndarray, "d d"]) -> float:
-    """Of normal residuals with the variance that they have, from second moments of unseen draws."""
+    """Log variances of the residuals of unseen draws, from the second moments of these draws."""
     variance = ((precision @ unseen) * precision).sum(axis=1) / precision.diagonal() ** 2
     return float(np.log(variance).sum())
 

@@ -1,12 +1,19 @@
-"""Draws from a stand-in's atoms, in place of the atoms with their weights."""
+"""Random draws from a stand-in's atoms, in place of all atoms with their weights."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Int
 
 from steinwise._internal.random import stream
 from steinwise._internal.validation import require_whole
-from steinwise.conditionals.base import AbstractConditional, Atoms, TrainingData
+from steinwise.conditionals.base import (
+    AbstractConditional,
+    AbstractFittedConditional,
+    Atoms,
+    TrainingData,
+    fit_conditional,
+)
 from steinwise.errors import InputError
 
 
@@ -15,14 +22,14 @@ class Sampled(AbstractConditional):
     """A few draws from another stand-in, as in the paper.
 
     The mean of the contributions is the same, with the noise of sampling on top: for comparison
-    with the paper, and for densities so dear that every atom counts.
+    with the paper, and for densities so expensive that every atom counts.
 
     Parameters
     ----------
     conditional
         The stand-in to draw from: for a histogram a draw is a bin's centre.
     n_atoms
-        Draws per line.
+        Draws per row and coordinate.
 
     Examples
     --------
@@ -37,7 +44,6 @@ class Sampled(AbstractConditional):
 
     conditional: AbstractConditional
     n_atoms: int = 10
-    _blocks: tuple[np.ndarray, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         require_whole("n_atoms", self.n_atoms, least=1)
@@ -54,29 +60,40 @@ class Sampled(AbstractConditional):
     def describe(self) -> str:
         return f"{self.n_atoms} draws of {self.conditional.describe()}"
 
-    def fit(self, data: TrainingData) -> "Sampled":
-        return replace(self, conditional=self.conditional.fit(data), _blocks=data.blocks)
+    def fit(self, data: TrainingData) -> "FittedSampled":
+        return FittedSampled(self, fit_conditional(self.conditional, data), data.blocks)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedSampled(AbstractFittedConditional):
+    """Draws from what another stand-in learned."""
+
+    settings: Sampled
+    source: AbstractFittedConditional
+    blocks: tuple[Int[np.ndarray, " _"], ...]
+
+    def describe(self) -> str:
+        return self.settings.describe()
 
     def atoms(self, x: np.ndarray, seed: object, first_row: int) -> Atoms:
-        every = self.conditional.atoms(x, seed, first_row)
-        n, d, m = every.points.shape
-        blocks = [np.array([j]) for j in range(d)] if self._blocks is None else self._blocks
-        uniform = stream(seed, "sampled", first_row).random((n, len(blocks), self.n_atoms))
-        first = np.array([block[0] for block in blocks])
-        below = np.cumsum(every.weights[:, first], axis=-1)
-        below /= below[..., -1:]
-        found = (below[:, :, None] < uniform[..., None]).sum(axis=-1)
-        place = np.empty((n, d, self.n_atoms), int)
-        for k, block in enumerate(blocks):
-            place[:, block] = found[:, k, None]
-        points = np.take_along_axis(every.points, np.minimum(place, m - 1), axis=-1)
-        return Atoms(points, np.full(points.shape, 1.0 / self.n_atoms))
+        weighted = self.source.atoms(x, seed, first_row)
+        (n, d, m), n_atoms = weighted.points.shape, self.settings.n_atoms
+        uniform = stream(seed, "sampled", first_row).random((n, len(self.blocks), n_atoms))
+        first = np.array([block[0] for block in self.blocks])  # a block's weights are all alike
+        cumulative = np.cumsum(weighted.weights[:, first], axis=-1)
+        cumulative /= cumulative[..., -1:]
+        drawn = (cumulative[:, :, None] < uniform[..., None]).sum(axis=-1)
+        index = np.empty((n, d, n_atoms), int)
+        for k, block in enumerate(self.blocks):
+            index[:, block] = drawn[:, k, None]
+        points = np.take_along_axis(weighted.points, np.minimum(index, m - 1), axis=-1)
+        return Atoms(points, np.full(points.shape, 1.0 / n_atoms))
 
     def log_density(self, x: np.ndarray) -> np.ndarray | None:
-        return self.conditional.log_density(x)
+        return self.source.log_density(x)
 
     def chosen(self, count: int) -> tuple[str, ...]:
-        return self.conditional.chosen(count)
+        return self.source.chosen(count)
 
     def rows_per_call(self, d: int) -> int:
-        return self.conditional.rows_per_call(d)
+        return self.source.rows_per_call(d)

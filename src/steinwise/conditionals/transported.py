@@ -1,7 +1,6 @@
 """A stand-in for q(x_j | x_-j) made from p's own conditional and the draws' transforms."""
 
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -9,33 +8,25 @@ from jaxtyping import Float
 from steinwise._internal.memory import chunks
 from steinwise.conditionals.base import (
     AbstractConditional,
+    AbstractFittedConditional,
     Atoms,
     TrainingData,
-    learnt_by,
     refuse_blocks,
+    require_target,
 )
 from steinwise.errors import InputError
 from steinwise.orbits.lines import QUANTILES, Lines, NormalLines
 from steinwise.orbits.quadrature import Guide, follow, make_guide
 from steinwise.target import AbstractTarget
 
-LINES_PER_CALL = 2**15
-
-
-class _Fitted(NamedTuple):
-    target: AbstractTarget
-    guide: Guide
-    shares: Float[np.ndarray, "d q"]  # of the transforms, per quantile
-    memory: int
-
-    def lines(self, x: Float[np.ndarray, "n d"]) -> Lines | NormalLines:
-        return follow(self.target, x, np.arange(x.shape[1]), x, self.guide, self.memory)
+LINES_PER_CALL = 2**15  # 8 MiB of quantiles
 
 
 @dataclass(frozen=True, eq=False)
 class Transported(AbstractConditional):
-    r"""The law of F_ij^-1(u), u from the transforms u_lj = F_lj(x_lj) of the training draws.
+    r"""The distribution of F_ij^-1(u), u from the transforms u_lj = F_lj(x_lj) of training draws l.
 
+    F_ij is the distribution function of p's conditional of coordinate j given the others of draw i.
     If q's conditionals differ from p's in the same way wherever the other coordinates are, this is
     q's conditional. The atoms are p's own quantiles, weighted by a histogram of the u_lj with
     `bins` equal cells, smoothed by one pseudo-count per cell; no sampling, no network. The default
@@ -46,7 +37,7 @@ class Transported(AbstractConditional):
     bins
         Cells of the histogram; a divisor of 32, the number of atoms.
     pooled
-        Whether one histogram serves all coordinates: for a misfit that they share, as when all of
+        Whether all coordinates share one histogram: for a misfit that they share, as when all of
         them are too narrow.
 
     Examples
@@ -54,14 +45,13 @@ class Transported(AbstractConditional):
     >>> import numpy as np, steinwise as sw
     >>> draws = np.random.default_rng(0).normal(0.5, 1.0, size=(4000, 1))
     >>> target = sw.Gaussian([0.0], [[1.0]])
-    >>> found = sw.kccsd(draws, target, conditional=sw.conditionals.Transported())
-    >>> bool(abs(found.value - 0.25 / np.sqrt(3)) < 0.03)
+    >>> discrepancy = sw.kccsd(draws, target, conditional=sw.conditionals.Transported())
+    >>> bool(abs(discrepancy.value - 0.25 / np.sqrt(3)) < 0.03)
     True
     """
 
     bins: int = QUANTILES
     pooled: bool = False
-    _fitted: _Fitted | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.bins not in (1, 2, 4, 8, 16, 32):
@@ -74,13 +64,12 @@ class Transported(AbstractConditional):
     def describe(self) -> str:
         return f"Transported({self.bins} bins{', pooled' * self.pooled})"
 
-    def fit(self, data: TrainingData) -> "Transported":
+    def fit(self, data: TrainingData) -> "FittedTransported":
         refuse_blocks(self, data)
-        x = data.train
-        unweighted = np.full((data.dim, QUANTILES), 1.0 / QUANTILES)
-        fitted = _Fitted(data.target, make_guide(x), unweighted, data.run.memory)
-        parts = chunks(len(x), self.rows_per_call(data.dim))
-        u = np.concatenate([fitted.lines(x[part]).u for part in parts])
+        target, x = require_target(self, data), data.train
+        lines = _TargetLines(target, make_guide(x), data.run.memory)
+        parts = chunks(len(x), lines.rows_per_call(data.dim))
+        u = np.concatenate([lines.through(x[part]).u for part in parts])
         cells = np.minimum((u * self.bins).astype(int), self.bins - 1)
         counts = np.stack([np.bincount(column, minlength=self.bins) for column in cells.T])
         if self.pooled:
@@ -88,19 +77,44 @@ class Transported(AbstractConditional):
         counts = counts + 1.0
         shares = np.repeat(counts, QUANTILES // self.bins, axis=1)
         shares = shares / shares.sum(axis=1, keepdims=True)
-        return replace(self, _fitted=fitted._replace(shares=shares))
+        return FittedTransported(self, lines, shares)
+
+
+@dataclass(frozen=True, eq=False)
+class _TargetLines:
+    """The target's conditionals along the lines through draws, one per coordinate."""
+
+    target: AbstractTarget
+    guide: Guide
+    memory: int
+
+    def through(self, x: Float[np.ndarray, "n d"]) -> Lines | NormalLines:
+        return follow(self.target, x, np.arange(x.shape[1]), x, self.guide, self.memory)
 
     def rows_per_call(self, d: int) -> int:
         return max(1, min(1024, LINES_PER_CALL // d))
 
+
+@dataclass(frozen=True, eq=False)
+class FittedTransported(AbstractFittedConditional):
+    """The target's quantiles, with weights learned from the transforms of the training draws."""
+
+    settings: Transported
+    lines: _TargetLines
+    shares: Float[np.ndarray, "d q"]  # of the transforms, per quantile
+
+    def describe(self) -> str:
+        return self.settings.describe()
+
+    def rows_per_call(self, d: int) -> int:
+        return self.lines.rows_per_call(d)
+
     def atoms(self, x: np.ndarray, seed: object, first_row: int) -> Atoms:  # noqa: ARG002
-        fitted = learnt_by(self, self._fitted)
-        quantiles = fitted.lines(x).quantiles
-        return Atoms(quantiles, np.broadcast_to(fitted.shares, quantiles.shape))
+        quantiles = self.lines.through(x).quantiles
+        return Atoms(quantiles, np.broadcast_to(self.shares, quantiles.shape))
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
-        fitted = learnt_by(self, self._fitted)
-        lines = fitted.lines(x)
+        lines = self.lines.through(x)
         cell = np.minimum((lines.u * QUANTILES).astype(int), QUANTILES - 1)
-        shares = fitted.shares[np.arange(x.shape[1]), cell]
+        shares = self.shares[np.arange(x.shape[1]), cell]
         return lines.log_density + np.log(QUANTILES * shares)
