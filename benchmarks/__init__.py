@@ -1,1 +1,6 @@
-"""Measurements of size, power, speed and memory; each module runs with ``python -m``."""
+"""Measurements of level, power, time and memory; each command runs with ``python -m``."""
+
+from pathlib import Path
+
+RESULTS = Path(__file__).parent / "results"
+"""The folder that every benchmark writes its JSON file to."""

@@ -1,4 +1,4 @@
-"""Targets of the power table, draws from them, and draws from laws that differ."""
+"""Targets of the power table, draws from them, and draws from distributions that differ."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -9,28 +9,29 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 import steinwise as sw
-from benchmarks import examples, simulate
+from benchmarks import simulate, targets
 from steinwise.target import AbstractTarget
 
 Generator = np.random.Generator
 Draw = Callable[[Generator, int], np.ndarray]
 
 
-class Law(NamedTuple):
-    """A target with its own draws."""
+class SampledTarget(NamedTuple):
+    """A target together with a function that draws from it exactly."""
 
     target: AbstractTarget
-    d: int
+    dim: int
     draw: Draw
 
 
-def gaussian(covariance: np.ndarray) -> Law:
-    target = sw.Gaussian(np.zeros(len(covariance)), covariance)
-    return Law(target, len(covariance), lambda rng, n: simulate.independent(rng, covariance, n))
+def gaussian(covariance: np.ndarray) -> SampledTarget:
+    d = len(covariance)
+    target = sw.Gaussian(np.zeros(d), covariance)
+    return SampledTarget(target, d, lambda rng, n: simulate.independent(rng, covariance, n))
 
 
-def equal(d: int, variance: float, covariance: float) -> np.ndarray:
-    """A covariance matrix with one variance and one covariance."""
+def equicorrelated(d: int, variance: float, covariance: float) -> np.ndarray:
+    """A covariance matrix whose variances are all equal, and whose covariances are too."""
     return (variance - covariance) * np.eye(d) + covariance
 
 
@@ -53,43 +54,47 @@ def diagonal_log_density(x):
 
 
 def two_modes(rng: Generator, n: int, centre: np.ndarray, weight: float) -> np.ndarray:
-    """N(centre, I) with this weight, N(-centre, I) otherwise."""
+    """Draws from N(centre, I) with probability `weight`, and from N(-centre, I) otherwise."""
     side = np.where(rng.uniform(size=(n, 1)) < weight, 1.0, -1.0)
     return side * centre + rng.normal(size=(n, len(centre)))
 
 
 def t3_log_density(x):
-    """Independent Student t with 3 degrees of freedom."""
+    """Independent Student t coordinates with 3 degrees of freedom."""
     return -2 * jnp.sum(jnp.log1p(x**2 / 3))
 
 
-def banana_law() -> Law:
-    return Law(examples.banana(), 10, lambda rng, n: examples.banana_draws(rng, n, 10))
+def banana() -> SampledTarget:
+    return SampledTarget(targets.banana(), 10, lambda rng, n: targets.banana_draws(rng, n, 10))
 
 
-def modes_law(log_density: Callable, centre: np.ndarray) -> Law:
-    return Law(sw.Target(log_density), 4, lambda rng, n: two_modes(rng, n, centre, 0.5))
+def equal_modes(log_density: Callable, centre: np.ndarray) -> SampledTarget:
+    return SampledTarget(
+        sw.Target(log_density), 4, lambda rng, n: two_modes(rng, n, centre, weight=0.5)
+    )
 
 
-def t3_law() -> Law:
-    return Law(sw.Target(t3_log_density), 5, lambda rng, n: rng.standard_t(3, size=(n, 5)))
+def t3() -> SampledTarget:
+    return SampledTarget(
+        sw.Target(t3_log_density), 5, lambda rng, n: rng.standard_t(3, size=(n, 5))
+    )
 
 
-LAWS: dict[str, Law] = {
-    "modes-axis": modes_law(axis_log_density, AXIS),
-    "modes-diagonal": modes_law(diagonal_log_density, DIAGONAL),
+TARGETS: dict[str, SampledTarget] = {
+    "modes-axis": equal_modes(axis_log_density, AXIS),
+    "modes-diagonal": equal_modes(diagonal_log_density, DIAGONAL),
     "normal-5": gaussian(np.eye(5)),
-    "t3": t3_law(),
-    "near-singular": gaussian(equal(10, 1.0, 0.999)),
-    "banana": banana_law(),
+    "t3": t3(),
+    "near-singular": gaussian(equicorrelated(10, 1.0, 0.999)),
+    "banana": banana(),
     "normal-20": gaussian(np.eye(20)),
-    "correlated-20": gaussian(equal(20, 2.0, 0.5)),
+    "correlated-20": gaussian(equicorrelated(20, 2.0, 0.5)),
     "normal-30": gaussian(np.eye(30)),
-    "correlated-30": gaussian(equal(30, 2.0, 0.5)),
+    "correlated-30": gaussian(equicorrelated(30, 2.0, 0.5)),
     "normal-50": gaussian(np.eye(50)),
     "normal-100": gaussian(np.eye(100)),
 }
-"""Every target of the table; few coordinates, that is cheap ones, come first."""
+"""Every target of the table, roughly from the cheapest to the most expensive."""
 
 
 def laplace(rng: Generator, n: int, d: int) -> np.ndarray:
@@ -98,25 +103,27 @@ def laplace(rng: Generator, n: int, d: int) -> np.ndarray:
 
 
 def correlated_with_noise(d: int) -> Draw:
-    """Covariances as the target's, but half of the variance is Laplace noise."""
-    covariance = equal(d, 1.0, 0.5)
+    """The target's covariances, but half of every variance is Laplace noise."""
+    covariance = equicorrelated(d, 1.0, 0.5)
     return lambda rng, n: simulate.independent(rng, covariance, n) + laplace(rng, n, d)
 
 
 def neighbours_correlated(d: int, rho: float) -> Draw:
+    """Correlations rho^|i - j|."""
     index = np.arange(d)
     covariance = rho ** np.abs(index[:, None] - index)
     return lambda rng, n: simulate.independent(rng, covariance, n)
 
 
-def sign_of_the_one_before(rng: Generator, n: int) -> np.ndarray:
+def sign_of_previous(rng: Generator, n: int) -> np.ndarray:
+    """Every odd coordinate takes the sign of the coordinate before it."""
     x = rng.normal(size=(n, 30))
     x[:, 1::2] = np.abs(x[:, 1::2]) * np.sign(x[:, ::2])
     return x
 
 
 def scale_by_size(rng: Generator, n: int) -> np.ndarray:
-    """The variance of x_0 is 1.6 or 0.4, as |x_1| is above or below its median."""
+    """The variance of x_0 is 1.6 if |x_1| is above its median, and 0.4 otherwise."""
     x = rng.normal(size=(n, 30))
     x[:, 0] *= np.where(np.abs(x[:, 1]) > ndtri(0.75), np.sqrt(1.6), np.sqrt(0.4))
     return x
@@ -125,30 +132,32 @@ def scale_by_size(rng: Generator, n: int) -> np.ndarray:
 def sizes_together(rng: Generator, n: int) -> np.ndarray:
     """|x_0| and |x_1| have a normal copula with correlation 0.5; all marginals are right."""
     x = rng.normal(size=(n, 30))
-    both = simulate.independent(rng, equal(2, 1.0, 0.5), n)
-    x[:, :2] = np.sign(x[:, :2]) * ndtri((1 + ndtr(both)) / 2)
+    pair = simulate.independent(rng, equicorrelated(2, 1.0, 0.5), n)
+    x[:, :2] = np.sign(x[:, :2]) * ndtri((1 + ndtr(pair)) / 2)
     return x
 
 
 def sign_of_a_product(rng: Generator, n: int) -> np.ndarray:
-    """x_2 has the sign of x_0 x_1: all pairs are independent."""
+    """x_2 has the sign of x_0 x_1; any two coordinates are independent."""
     x = rng.normal(size=(n, 30))
     x[:, 2] = np.abs(x[:, 2]) * np.sign(x[:, 0] * x[:, 1])
     return x
 
 
-def one_shifted(d: int, shift: float) -> Draw:
+def first_shifted(d: int, shift: float) -> Draw:
+    """N(0, I) with its first coordinate shifted."""
     return lambda rng, n: rng.normal(size=(n, d)) + shift * (np.arange(d) == 0)
 
 
 def banana_with_laplace(rng: Generator, n: int) -> np.ndarray:
+    """The banana with Laplace noise in place of normal noise."""
     x = laplace(rng, n, 10)
-    x[:, 1] += examples.CURVATURE * (x[:, 0] ** 2 - 1)
+    x[:, 1] += targets.CURVATURE * (x[:, 0] ** 2 - 1)
     return x
 
 
 def far_out(rng: Generator, n: int) -> np.ndarray:
-    """One draw in twenty is moved by 30 in a direction of its own."""
+    """One draw in twenty, on average, is moved by 30 in a random direction."""
     x, step = rng.normal(size=(n, 5)), rng.normal(size=(n, 5))
     step *= 30 / np.linalg.norm(step, axis=1, keepdims=True)
     return x + step * (rng.uniform(size=(n, 1)) < 0.05)

@@ -1,27 +1,26 @@
-"""What the default check costs, beside a plain NumPy KSD with as many bootstraps.
+"""What the default check costs, as a ratio to a plain NumPy KSD with as many bootstraps.
 
-Run with ``python -m benchmarks.cost``. Every figure is taken in a process of its own, in CPU
-seconds of all its threads: the first call, which compiles, and the best of five after it. Peak
-memory is what the process held beyond its imports. Results go to
+Run with ``python -m benchmarks.cost``. Each configuration is measured in a separate process, in
+CPU seconds of all its threads: the first call, which compiles, and the best of the five calls after
+it. Peak memory is what the process held beyond its imports. Results go to
 ``benchmarks/results/cost.json``.
 """
 
 import json
 import math
-import resource
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
 
-from benchmarks.measuring import in_a_process
+from benchmarks import RESULTS
+from benchmarks.measuring import against_bounds, bounds_table, in_new_process, peak_mb
 
-RESULTS = Path(__file__).parent / "results" / "cost.json"
+PATH = RESULTS / "cost.json"
 DIM = 30
 SMALL, TWICE, MIDDLE, GRAM, LARGE = 1000, 2000, 5000, 50_000, 300_000
-THREADS = "2"  # as a user with two cores has it
+THREADS = "2"  # what a user with two cores has
 CONFIGURATIONS = [
     *(
         (kind, n)
@@ -45,12 +44,12 @@ CONFIGURATIONS = [
 
 
 def log_density(x):
-    """N(0, I), of which the check is not told that it is normal."""
+    """N(0, I) as a plain function, so that the check cannot use closed forms."""
     return -0.5 * (x @ x)
 
 
-def job(kind: str, n: int) -> Callable[[], object]:
-    """What is timed, on draws of N(0, I)."""
+def timed_call(kind: str, n: int) -> Callable[[], object]:
+    """The function that is timed, on draws from N(0, I)."""
     import numpy as np
 
     import steinwise as sw
@@ -68,15 +67,10 @@ def job(kind: str, n: int) -> Callable[[], object]:
     return lambda: sw.check(x, target, **options)
 
 
-def peak() -> float:
-    """The most memory that this process ever held, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 def measure(kind: str, n: int, repetitions: int) -> dict[str, Any]:
     """One configuration, in this process."""
-    run = job(kind, n)
-    before, seconds, elapsed = peak(), [], []
+    run = timed_call(kind, n)
+    before, seconds, elapsed = peak_mb(), [], []
     for _ in range(1 + repetitions):
         cpu, clock = time.process_time(), time.perf_counter()
         run()
@@ -87,7 +81,7 @@ def measure(kind: str, n: int, repetitions: int) -> dict[str, Any]:
         "first_cpu_seconds": round(seconds[0], 2),
         "first_seconds": round(elapsed[0], 2),
         "seconds": round(min(elapsed[1:] or elapsed), 3),
-        "peak_mb": round(peak() - before),
+        "peak_mb": round(peak_mb() - before),
     }
 
 
@@ -95,37 +89,37 @@ def name(kind: str, n: int) -> str:
     return f"{kind}, n = {n}"
 
 
-def figures(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The figures to reach: what was measured, and the most that it may be."""
+def figures(measured: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The ratios and sizes that matter, each with its upper bound."""
 
     def cpu(kind: str, n: int) -> float:
-        return found[name(kind, n)]["cpu_seconds"]
+        return measured[name(kind, n)]["cpu_seconds"]
 
     def ratio(kind: str, n: int) -> float:
         return cpu(kind, n) / cpu(f"plain KSD, {kind.split()[-1]}", n)
 
-    half, full, autodiff = (
+    single, double, autodiff = (
         "check, Gaussian, float32",
         "check, Gaussian, float64",
         "check, autodiff, float64",
     )
     ksd, aggregated, fssd = (f"{which}, Gaussian, float64" for which in ("ksd", "ksdagg", "fssd"))
-    growth = math.log(cpu(half, LARGE) / cpu(half, MIDDLE)) / math.log(LARGE / MIDDLE)
-    measured = {
-        f"{half}: ratio to KSD, n = {SMALL}": (ratio(half, SMALL), 3.0),
-        f"{half}: ratio to KSD, n = {MIDDLE}": (ratio(half, MIDDLE), 0.3),
-        f"{full}: ratio to KSD, n = {SMALL}": (ratio(full, SMALL), None),
-        f"{full}: ratio to KSD, n = {MIDDLE}": (ratio(full, MIDDLE), None),
+    growth = math.log(cpu(single, LARGE) / cpu(single, MIDDLE)) / math.log(LARGE / MIDDLE)
+    values = {
+        f"{single}: ratio to KSD, n = {SMALL}": (ratio(single, SMALL), 3.0),
+        f"{single}: ratio to KSD, n = {MIDDLE}": (ratio(single, MIDDLE), 0.3),
+        f"{double}: ratio to KSD, n = {SMALL}": (ratio(double, SMALL), None),
+        f"{double}: ratio to KSD, n = {MIDDLE}": (ratio(double, MIDDLE), None),
         f"{autodiff}: ratio to KSD, n = {SMALL}": (ratio(autodiff, SMALL), None),
         f"{autodiff}: ratio to KSD, n = {MIDDLE}": (ratio(autodiff, MIDDLE), None),
         f"growth exponent, n = {MIDDLE} to {LARGE}": (growth, 1.05),
-        f"peak memory in MB, n = {LARGE}": (found[name(half, LARGE)]["peak_mb"], 2000),
+        f"peak memory in MB, n = {LARGE}": (measured[name(single, LARGE)]["peak_mb"], 2000),
         f"first call in seconds, Gaussian, n = {SMALL}": (
-            found[name(full, SMALL)]["first_seconds"],
+            measured[name(double, SMALL)]["first_seconds"],
             10,
         ),
         f"first call in seconds, autodiff, n = {SMALL}": (
-            found[name(autodiff, SMALL)]["first_seconds"],
+            measured[name(autodiff, SMALL)]["first_seconds"],
             10,
         ),
         f"{ksd}: ratio to plain KSD, n = {TWICE}": (ratio(ksd, TWICE), 0.5),
@@ -135,46 +129,38 @@ def figures(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
             cpu(aggregated, TWICE) / cpu(ksd, TWICE),
             4.0,
         ),
-        f"{ksd}: peak memory in MB, n = {GRAM}": (found[name(ksd, GRAM)]["peak_mb"], 2000),
+        f"{ksd}: peak memory in MB, n = {GRAM}": (measured[name(ksd, GRAM)]["peak_mb"], 2000),
     }
-    return {
-        what: {"value": round(value, 3), "at most": most, "passes": most is None or value <= most}
-        for what, (value, most) in measured.items()
-    }
+    return against_bounds(values)
 
 
-def table(found: dict[str, Any]) -> str:
+def table(results: dict[str, Any]) -> str:
     columns = ("cpu_seconds", "seconds", "first_cpu_seconds", "first_seconds", "peak_mb", "load")
     lines = [f"{f'd = {DIM}':<36}" + "".join(f"{column:>19}" for column in columns)]
-    for one, values in found["measured"].items():
-        lines.append(f"{one:<36}" + "".join(f"{values[column]:>19}" for column in columns))
-    lines.append("")
-    for what, values in found["figures"].items():
-        most = "" if values["at most"] is None else f"at most {values['at most']:<6g}"
-        mark = "" if values["at most"] is None else ("ok" if values["passes"] else "NO")
-        lines.append(f"{what:<54} {values['value']:>9.3g}  {most:<15} {mark}".rstrip())
-    return "\n".join(lines)
+    for configuration, row in results["measured"].items():
+        lines.append(f"{configuration:<36}" + "".join(f"{row[column]:>19}" for column in columns))
+    return "\n".join([*lines, "", *bounds_table(results["figures"])])
 
 
 @click.command()
-@click.option("--one", type=str, hidden=True, help="Measure one in this process.")
+@click.option("--job", type=str, hidden=True, help="Measure one configuration in this process.")
 @click.option("--quick", is_flag=True, help=f"Leave out n = {LARGE}.")
-def main(one: str | None, quick: bool) -> None:
+def main(job: str | None, quick: bool) -> None:
     """Measure CPU seconds and memory."""
-    if one is not None:
-        kind, n = json.loads(one)
+    if job is not None:
+        kind, n = json.loads(job)
         click.echo(json.dumps(measure(kind, n, repetitions=5 if n < GRAM else 1)))
         return
     measured, environment = {}, {"OPENBLAS_NUM_THREADS": THREADS}
     for kind, n in CONFIGURATIONS:
         if not (quick and n == LARGE):
-            measured[name(kind, n)] = in_a_process("benchmarks.cost", (kind, n), environment)
+            measured[name(kind, n)] = in_new_process("benchmarks.cost", (kind, n), environment)
             click.echo(f"{name(kind, n)}: {measured[name(kind, n)]}", err=True)
     if quick:
         return
-    found = {"measured": measured, "figures": figures(measured), "threads": int(THREADS)}
-    RESULTS.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
-    click.echo(table(found))
+    results = {"measured": measured, "figures": figures(measured), "threads": int(THREADS)}
+    PATH.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
+    click.echo(table(results))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What `benchmarks.power --suite fits` measures: whether intervals of fitted parameters cover."""
+"""What `benchmarks.power --suite fits` measures: do intervals of fitted parameters cover?"""
 
 import warnings
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import steinwise as sw
 from benchmarks.cases import Case, Outcome, Rule
 
 METHODS = {"KSD": "ksd", "KCC-SD": "kccsd"}
-REACH = 1.96  # standard errors: a 95 % interval
+HALF_WIDTH = 1.96  # of a 95 % interval, in standard errors
 N = 1000
 
 GRID = np.linspace(-3.5, 3.5, 7001)
@@ -19,7 +19,7 @@ MACHINE = {"bias": np.zeros(2), "hidden": np.array(-2.5), "weights": np.array([2
 
 
 def quartic(theta, x):
-    """An energy whose constant is not known."""
+    """An energy whose normalising constant is not known."""
     return -theta["fourth"] * x[0] ** 4 - theta["second"] * x[0] ** 2
 
 
@@ -28,13 +28,13 @@ def quartic_draws(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def gaussian_bernoulli(theta, x):
-    """A machine with one hidden unit: -|x - b|^2 / 2 + log(1 + exp(w . x + c))."""
+    """A Boltzmann machine with one hidden unit: -|x - b|^2 / 2 + log(1 + exp(w . x + c))."""
     energy = -0.5 * jnp.sum((x - theta["bias"]) ** 2)
     return energy + jnp.logaddexp(0.0, theta["weights"] @ x + theta["hidden"])
 
 
 def machine_draws(rng: np.random.Generator, n: int) -> np.ndarray:
-    """The hidden unit, on with odds exp(c + (|b + w|^2 - |b|^2) / 2), moves the mean by w."""
+    """The hidden unit is on with odds exp(c + (|b + w|^2 - |b|^2) / 2), and then shifts by w."""
     w, b, c = MACHINE["weights"], MACHINE["bias"], MACHINE["hidden"]
     odds = np.exp(c + (np.sum((b + w) ** 2) - np.sum(b**2)) / 2)
     on = rng.random((n, 1)) < odds / (1 + odds)
@@ -42,7 +42,7 @@ def machine_draws(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def normal(theta, x):
-    """An exponential family, where maximum likelihood is at hand."""
+    """An exponential family, for which maximum likelihood is available too."""
     z = (x[0] - theta["mean"]) * jnp.exp(-theta["log sd"])
     return -0.5 * z**2 - theta["log sd"]
 
@@ -51,8 +51,8 @@ def normal_draws(rng: np.random.Generator, n: int) -> np.ndarray:
     return rng.normal(size=(n, 1))
 
 
-def likeliest(draws: np.ndarray) -> dict[str, tuple[float, float]]:
-    """The normal law's parameters by maximum likelihood, with their standard errors."""
+def maximum_likelihood(draws: np.ndarray) -> dict[str, tuple[float, float]]:
+    """The parameters of a normal distribution, with their standard errors."""
     n, sd = len(draws), float(draws.std())
     return {
         "log sd": (np.log(sd), np.sqrt(0.5 / n)),
@@ -63,31 +63,30 @@ def likeliest(draws: np.ndarray) -> dict[str, tuple[float, float]]:
 def coverage(
     log_density: Callable, draw: Callable[..., np.ndarray], truth: dict, n: int = N
 ) -> Case:
-    """Whether the 95 % interval of each parameter covers it; the squared error, times n, beside."""
+    """Whether the 95 % interval of each parameter covers it; also n times the squared error."""
 
     def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
         draws, out = draw(rng, n), {}
         for name, method in METHODS.items():
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", sw.SteinwiseWarning)
+            with warnings.catch_warnings(action="ignore", category=sw.SteinwiseWarning):
                 fit = sw.fit_parameters(
                     log_density, draws, truth, method=method, seed=seed, independent=True
                 )
             expected = np.concatenate([np.ravel(truth[key]) for key in sorted(truth)])
             assert fit.covariance is not None
-            reach = np.sqrt(np.diagonal(fit.covariance))
-            for label, error, each in zip(fit.names, fit.vector - expected, reach, strict=True):
-                out[f"{label}, {name}"] = _outcome(error, each, n)
-        if log_density is normal:
-            for label, (error, each) in likeliest(draws).items():
-                out[f"{label}, likelihood"] = _outcome(error, each, n)
+            errors, standard_errors = fit.vector - expected, np.sqrt(np.diagonal(fit.covariance))
+            pairs = dict(zip(fit.names, zip(errors, standard_errors, strict=True), strict=True))
+            out |= {f"{label}, {name}": _outcome(*pair, n) for label, pair in pairs.items()}
+        if log_density is normal:  # whose true parameters are 0
+            pairs = maximum_likelihood(draws)
+            out |= {f"{label}, likelihood": _outcome(*pair, n) for label, pair in pairs.items()}
         return out
 
     return Case(run, Rule("shown"))
 
 
 def _outcome(error: float, standard_error: float, n: int) -> Outcome:
-    covered = abs(error) < REACH * standard_error
+    covered = abs(error) < HALF_WIDTH * standard_error
     return {"hit": float(covered), "n error^2": float(n * error**2)}
 
 

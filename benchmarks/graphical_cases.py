@@ -1,4 +1,4 @@
-"""What `benchmarks.power --suite graphical` measures: KSD on blankets beside the whole KSD."""
+"""What `benchmarks.power --suite graphical` measures: KSD on Markov blankets against plain KSD."""
 
 from typing import Literal
 
@@ -13,21 +13,21 @@ N, D = 300, 20
 METHODS = ("graphical", "ksd")
 
 
-def chain(coupling: float) -> sw.Gaussian:
-    """Unit variances; each coordinate depends on the one before it alone."""
-    apart = np.abs(np.subtract.outer(np.arange(D), np.arange(D)))
-    return sw.Gaussian(np.zeros(D), coupling**apart)
+def markov_chain(coupling: float) -> sw.Gaussian:
+    """Unit variances and correlations coupling^|i - j|: coordinate j depends on j - 1 alone."""
+    distance = np.abs(np.subtract.outer(np.arange(D), np.arange(D)))
+    return sw.Gaussian(np.zeros(D), coupling**distance)
 
 
 def case(coupling: float, widen: float, rule: Literal["shown", "level"]) -> Case:
-    """Draws with this coupling for one of 0.5, and the last coordinate this much too wide."""
-    target, law = chain(0.5), chain(coupling)
+    """Draws with this coupling for a target with 0.5; the last coordinate is scaled by `widen`."""
+    target, source = markov_chain(0.5), markov_chain(coupling)
 
     def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
-        draws = simulate.independent(rng, law.covariance, N)
+        draws = simulate.independent(rng, source.covariance, N)
         draws[:, -1] *= widen
-        found = {method: judge(draws, target, method, seed) for method in METHODS}
-        return {method: {"hit": float(result.rejected)} for method, result in found.items()}
+        results = {method: judge(draws, target, method, seed) for method in METHODS}
+        return {method: {"hit": float(result.rejected)} for method, result in results.items()}
 
     return Case(run, {method: Rule(rule) for method in METHODS})
 

@@ -1,9 +1,9 @@
-"""What every method costs, and how it grows with draws and coordinates over two decades.
+"""What every method costs, and how its cost grows with draws and coordinates, over two decades.
 
-Run with ``python -m benchmarks.growth [METHOD ...]``. Every figure is taken in a process of its own
-with one BLAS thread: the best of some calls of `sw.check` after a first one, which compiles, on
-draws of N(0, I) in float64; of long calls the first. Evaluations are those of a density that is
-only known by its score, counted. Results go to ``benchmarks/results/growth.json`` method by method.
+Run with ``python -m benchmarks.growth [METHOD ...]``. Each cost is measured in a separate process
+with one BLAS thread: the best of some calls of `sw.check` on draws from N(0, I) in float64, after a
+first call that compiles; long calls are made only once. Evaluations are counted with a target that
+gives only its score. Each method is written to ``benchmarks/results/growth.json`` when it is done.
 """
 
 import json
@@ -11,14 +11,15 @@ from typing import Any
 
 import click
 
-from benchmarks.measuring import costs, exponent, in_a_process, machine
-from benchmarks.size import ONE_THREAD, RESULTS
+from benchmarks import RESULTS
+from benchmarks.measuring import costs, exponent, in_new_process, machine
+from experiments.engine.executors import ONE_THREAD
 
-PATH = RESULTS.parent / "growth.json"
-DIM, DRAWS = 30, 1000  # where the other one grows
+PATH = RESULTS / "growth.json"
+DIM, DRAWS = 30, 1000  # fixed while the other grows
 DIMENSIONS = (3, 30, 300)
 LINEAR, QUADRATIC = (500, 5000, 50_000), (100, 1000, 10_000)
-FEW = 5000 * 30  # entries; more take so long that compilation does not count
+FEW = 5000 * 30  # entries; with more, compiling is a small share of a first call
 METHODS = {
     "transported": LINEAR,
     "kccsd": LINEAR,
@@ -33,7 +34,7 @@ METHODS = {
 
 
 def prepared(method: str, d: int) -> Any:
-    """A method as it is by default; a graph says that the coordinates are a chain."""
+    """A method with its defaults; the graphical one is told that the coordinates are a chain."""
     import steinwise as sw
 
     if method != "graphical":
@@ -59,23 +60,22 @@ def check(method: str, n: int, d: int) -> dict[str, Any]:
 
 
 def evaluations(method: str) -> dict[str, Any]:
-    """Of a density with a score, for every draw, in 10 coordinates."""
+    """How many scores are evaluated for each draw, in 10 coordinates."""
     import warnings
 
     import numpy as np
 
     import steinwise as sw
 
-    asked = 0
+    evaluated = 0
 
     def score(x: np.ndarray) -> np.ndarray:
-        nonlocal asked
-        asked += len(x)
+        nonlocal evaluated
+        evaluated += len(x)
         return -x
 
     x = np.random.default_rng(0).normal(size=(500, 10))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sw.SteinwiseWarning)
+    with warnings.catch_warnings(action="ignore", category=sw.SteinwiseWarning):
         sw.check(
             x,
             sw.Target.from_score(score),
@@ -83,55 +83,55 @@ def evaluations(method: str) -> dict[str, Any]:
             independent=True,
             progress=False,
         )
-    return {"per_draw": round(asked / len(x), 1)}
+    return {"per_draw": round(evaluated / len(x), 1)}
 
 
 def measure(method: str) -> dict[str, Any]:
     def cost(n: int, d: int) -> dict[str, Any]:
-        found = in_a_process("benchmarks.growth", (method, n, d), ONE_THREAD)
-        click.echo(f"{method}, n = {n}, d = {d}: {found}", err=True)
-        return found
+        measured = in_new_process("benchmarks.growth", (method, n, d), ONE_THREAD)
+        click.echo(f"{method}, n = {n}, d = {d}: {measured}", err=True)
+        return measured
 
     draws = {n: cost(n, DIM) for n in METHODS[method]}
-    measured = {(n, DIM): found for n, found in draws.items()}
-    dimensions = {d: measured.get((DRAWS, d)) or cost(DRAWS, d) for d in DIMENSIONS}
-    asked = in_a_process("benchmarks.growth", (method,), ONE_THREAD)
+    known = {(n, DIM): measured for n, measured in draws.items()}
+    dimensions = {d: known.get((DRAWS, d)) or cost(DRAWS, d) for d in DIMENSIONS}
+    counted = in_new_process("benchmarks.growth", (method,), ONE_THREAD)
     return {
         "draws": draws,
         "coordinates": dimensions,
         "exponent in n": round(exponent({n: c["cpu_seconds"] for n, c in draws.items()}), 2),
         "exponent in d": round(exponent({d: c["cpu_seconds"] for d, c in dimensions.items()}), 2),
-        "evaluations per draw, d = 10": asked["per_draw"],
+        "evaluations per draw, d = 10": counted["per_draw"],
     }
 
 
-def table(found: dict[str, Any]) -> str:
-    what = f"n = {LINEAR[1]} or {QUADRATIC[1]}, d = {DIM}"
-    head = f"{what:<30}{'CPU s':>9}{'seconds':>9}{'MB':>7}"
+def table(results: dict[str, Any]) -> str:
+    sizes = f"n = {LINEAR[1]} or {QUADRATIC[1]}, d = {DIM}"
+    head = f"{sizes:<30}{'CPU s':>9}{'seconds':>9}{'MB':>7}"
     lines = [head + f"{'evaluations':>13}{'n^':>7}{'d^':>7}"]
-    for method, one in found["methods"].items():
-        middle = one["draws"][list(one["draws"])[1]]
+    for method, row in results["methods"].items():
+        middle = row["draws"][list(row["draws"])[1]]
         lines.append(
             f"{method:<30}{middle['cpu_seconds']:>9.3f}{middle['seconds']:>9.3f}"
-            f"{middle['peak_mb']:>7}{one['evaluations per draw, d = 10']:>13}"
-            f"{one['exponent in n']:>7.2f}{one['exponent in d']:>7.2f}"
+            f"{middle['peak_mb']:>7}{row['evaluations per draw, d = 10']:>13}"
+            f"{row['exponent in n']:>7.2f}{row['exponent in d']:>7.2f}"
         )
     return "\n".join(lines)
 
 
 @click.command()
 @click.argument("methods", nargs=-1, type=click.Choice(list(METHODS)))
-@click.option("--one", type=str, hidden=True, help="Measure one in this process.")
-def main(methods: tuple[str, ...], one: str | None) -> None:
-    """Measure CPU seconds, memory and evaluations of METHODS, all by default."""
-    if one is not None:
-        method, *sizes = json.loads(one)
+@click.option("--job", type=str, hidden=True, help="Measure one job in this process.")
+def main(methods: tuple[str, ...], job: str | None) -> None:
+    """Measure CPU seconds, memory and evaluations of METHODS, by default of all."""
+    if job is not None:
+        method, *sizes = json.loads(job)
         click.echo(json.dumps(check(method, *sizes) if sizes else evaluations(method)))
         return
-    found = json.loads(PATH.read_text())["methods"] if PATH.exists() else {}
+    measured = json.loads(PATH.read_text())["methods"] if PATH.exists() else {}
     for method in methods or METHODS:
-        found[method] = measure(method)
-        done = {name: found[name] for name in METHODS if name in found}
+        measured[method] = measure(method)
+        done = {name: measured[name] for name in METHODS if name in measured}
         PATH.write_text(json.dumps({"methods": done, "machine": machine()}, indent=1) + "\n")
     click.echo(table(json.loads(PATH.read_text())))
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 import steinwise as sw
-from benchmarks import alternatives, examples, simulate
+from benchmarks import alternatives, simulate, targets
 from benchmarks.cases import Case, Outcome, Rule
 from benchmarks.power_cases import judge
 from steinwise.conditionals import (
@@ -37,7 +37,7 @@ NETWORKS: dict[str, AbstractConditional] = {
     "1 draw": Sampled(Histogram(), 1),
     "10 draws": Sampled(Histogram(), 10),
 }
-"""What the paper leaves open, around the defaults."""
+"""Settings that the paper does not give, varied around our defaults."""
 
 ALWAYS = Rule("at least", 1.0)
 SHOWN = Rule("shown")
@@ -64,9 +64,10 @@ def case(
 
 
 def laplace(n: int, d: int, models: Iterable[str], rule: Rule) -> Case:
+    """Laplace draws for N(0, I); the rule is for the first model, the others are shown."""
     chosen = {name: MODELS[name] for name in models}
     return case(
-        examples.standard(d),
+        targets.standard(d),
         lambda rng: alternatives.laplace(rng, n, d),
         chosen,
         {name: rule if name == next(iter(chosen)) else SHOWN for name in chosen},
@@ -74,24 +75,25 @@ def laplace(n: int, d: int, models: Iterable[str], rule: Rule) -> Case:
 
 
 def noise(d: int) -> Case:
-    law = sw.Gaussian(np.zeros(d), alternatives.equal(d, 2.0, 0.5))
+    target = sw.Gaussian(np.zeros(d), alternatives.equicorrelated(d, 2.0, 0.5))
     draw = alternatives.correlated_with_noise(d)
     rules = dict.fromkeys(MODELS, SHOWN) | {"Auto": surely(0.8)}
-    return case(law, lambda rng: draw(rng, 500), MODELS, rules)
+    return case(target, lambda rng: draw(rng, 500), MODELS, rules)
 
 
 def equicorrelated(d: int) -> Case:
-    covariance = alternatives.equal(d, 1.0, 0.5)
-    rules = dict.fromkeys(MODELS, ALWAYS) | {"Transported": SHOWN}  # knows p's dependence only
+    covariance = alternatives.equicorrelated(d, 1.0, 0.5)
+    # Transported takes its dependence from p, where there is none: no power is expected of it
+    rules = dict.fromkeys(MODELS, ALWAYS) | {"Transported": SHOWN}
     return case(
-        examples.standard(d), lambda rng: simulate.independent(rng, covariance, 500), MODELS, rules
+        targets.standard(d), lambda rng: simulate.independent(rng, covariance, 500), MODELS, rules
     )
 
 
 def size(n: int, d: int) -> Case:
-    law = examples.correlated(d)
+    target = targets.correlated(d)
     return case(
-        law, lambda rng: simulate.independent(rng, law.covariance, n), MODELS, Rule("level")
+        target, lambda rng: simulate.independent(rng, target.covariance, n), MODELS, Rule("level")
     )
 
 
@@ -110,15 +112,15 @@ LEARNED: dict[str, Case] = {
     **{f"noise-{d}": noise(d) for d in (5, 10, 20, 30)},
     "equicorrelated-10": equicorrelated(10),
     "settings-200-30": case(
-        examples.standard(30),
+        targets.standard(30),
         lambda rng: alternatives.laplace(rng, 200, 30),
         NETWORKS,
         SHOWN,
     ),
 }
-"""Draws that are wrong."""
+"""Wrong draws."""
 
 LEARNED_SIZE: dict[str, Case] = {
     f"correlated-{n}-{d}": size(n, d) for n in (200, 1000) for d in (10, 30)
 }
-"""Draws that are right."""
+"""Right draws."""

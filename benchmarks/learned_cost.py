@@ -1,7 +1,7 @@
-"""What learning costs: CPU seconds of a fit, beside the products or the solve that it must make.
+"""What learning costs: CPU seconds of a fit, as a ratio to the linear algebra that it needs.
 
-Run with ``python -m benchmarks.learned_cost``, best on a machine with nothing else on it. All
-figures are from one process with one thread, the best of five. Results go to
+Run with ``python -m benchmarks.learned_cost``, preferably on an idle machine. Everything is
+measured in one process with one thread, the best of five calls. Results go to
 ``benchmarks/results/learned_cost.json``.
 """
 
@@ -10,9 +10,8 @@ import os
 
 import click
 
-from benchmarks.cost import peak
-from benchmarks.measuring import best
-from benchmarks.size import RESULTS
+from benchmarks import RESULTS
+from benchmarks.measuring import against_bounds, best_of, bounds_table, peak_mb
 from experiments.engine.executors import ONE_THREAD
 
 N, D, EPOCHS, HIDDEN, BINS = 1000, 30, 500, 15, 20
@@ -20,8 +19,8 @@ WIDE = 100
 LINEAR_N, LINEAR_D = 10_000, 200
 
 
-def training(n: int, d: int):
-    """As `sw.check` splits n draws."""
+def training_data(n: int, d: int):
+    """The draws that `sw.check` would learn from, out of n."""
     import numpy as np
 
     import steinwise as sw
@@ -44,8 +43,8 @@ def training(n: int, d: int):
 def products(train: int, validation: int, d: int) -> float:
     """Seconds of all multiply-adds of a training, as batched products of the networks' shapes.
 
-    Forward, the gradient of the weights and that of the units cost a product each; validation is
-    forward only.
+    The forward pass, the gradient with respect to the weights and that with respect to the units
+    cost one product each; validation needs the forward pass only.
     """
     import numpy as np
 
@@ -60,12 +59,12 @@ def products(train: int, validation: int, d: int) -> float:
                 for _ in range(100):
                     np.matmul(left, right, out=out)
 
-            total += times * EPOCHS * best(many) / 100
+            total += times * EPOCHS * best_of(5, many).cpu_seconds / 100
     return total
 
 
 def solve(n: int, d: int) -> float:
-    """Seconds of the normal equations of all regressions, by Cholesky."""
+    """Seconds to solve the normal equations of all regressions, by Cholesky."""
     import numpy as np
 
     x = np.random.default_rng(0).normal(size=(n, d))
@@ -75,7 +74,7 @@ def solve(n: int, d: int) -> float:
         factor = np.linalg.cholesky(gram + n * np.eye(d))
         np.linalg.solve(factor.T, np.linalg.solve(factor, gram))
 
-    return best(once)
+    return best_of(5, once).cpu_seconds
 
 
 @click.command()
@@ -84,32 +83,29 @@ def main() -> None:
     os.environ.update(ONE_THREAD)  # before JAX starts
     from steinwise.conditionals import Histogram, Linear
 
-    wide, before = training(N, WIDE), peak()
+    wide, before = training_data(N, WIDE), peak_mb()
     Histogram().fit(wide)
-    memory = peak() - before
-    data, large = training(N, D), training(LINEAR_N, LINEAR_D)
+    memory = peak_mb() - before
+    data, large = training_data(N, D), training_data(LINEAR_N, LINEAR_D)
     rows = len(data.train), len(data.validation)
+    histogram = best_of(5, lambda: Histogram(BINS, HIDDEN, EPOCHS).fit(data)).cpu_seconds
+    linear = best_of(5, lambda: Linear().fit(large)).cpu_seconds
     measured = {
         f"Histogram, n = {N}, d = {D}: ratio to its products": (
-            best(lambda: Histogram(BINS, HIDDEN, EPOCHS).fit(data)) / products(*rows, D),
+            histogram / products(*rows, D),
             3.0,
         ),
         f"Histogram, n = {N}, d = {WIDE}: peak memory in MB": (memory, 1000.0),
         f"Linear, n = {LINEAR_N}, d = {LINEAR_D}: ratio to one solve": (
-            best(lambda: Linear().fit(large)) / solve(len(large.train), LINEAR_D),
+            linear / solve(len(large.train), LINEAR_D),
             5.0,
         ),
     }
-    found = {
-        what: {"value": round(value, 2), "at most": most, "passes": value <= most}
-        for what, (value, most) in measured.items()
-    }
-    path = RESULTS.parent / "learned_cost.json"
-    path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
-    for what, one in found.items():
-        mark = "ok" if one["passes"] else "NO"
-        click.echo(f"{what:<55} {one['value']:>8.2f}  at most {one['at most']:<6g} {mark}")
-    raise SystemExit(not all(one["passes"] for one in found.values()))
+    figures = against_bounds(measured, digits=2)
+    path = RESULTS / "learned_cost.json"
+    path.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
+    click.echo("\n".join(bounds_table(figures)))
+    raise SystemExit(not all(row["passes"] for row in figures.values()))
 
 
 if __name__ == "__main__":

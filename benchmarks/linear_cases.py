@@ -1,11 +1,11 @@
-"""What `benchmarks.power --suite linear` measures: approximations beside what they approximate."""
+"""What `benchmarks.power --suite linear` measures: cheap approximations and the originals."""
 
 from functools import partial
 
 import numpy as np
 
 import steinwise as sw
-from benchmarks import alternatives, examples, rival_cases, simulate
+from benchmarks import alternatives, rival_cases, simulate, targets
 from benchmarks.cases import Case
 from steinwise.kernels import IMQ, RBF, RandomFourier
 from steinwise.methods import KCCSD, KSD, AbstractMethod, NystromKSD
@@ -29,33 +29,33 @@ case = partial(rival_cases.case, methods=METHODS)
 
 
 def shifted(rng: np.random.Generator, d: int) -> np.ndarray:
-    """N(0, I) with its first coordinate moved by 0.25."""
+    """N(0, I) with its first coordinate shifted by 0.25."""
     x = rng.normal(size=(N, d))
     x[:, 0] += 0.25
     return x
 
 
 LINEAR: dict[str, Case] = {
-    "laplace-5": case(examples.standard(5), lambda rng: alternatives.laplace(rng, N, 5), "shown"),
+    "laplace-5": case(targets.standard(5), lambda rng: alternatives.laplace(rng, N, 5), "shown"),
     "right-marginals-5": case(
-        examples.standard(5),
-        lambda rng: simulate.independent(rng, alternatives.equal(5, 1.0, 0.15), N),
+        targets.standard(5),
+        lambda rng: simulate.independent(rng, alternatives.equicorrelated(5, 1.0, 0.15), N),
         "shown",
     ),
-    "shifted-5": case(examples.standard(5), lambda rng: shifted(rng, 5), "shown"),
+    "shifted-5": case(targets.standard(5), lambda rng: shifted(rng, 5), "shown"),
 }
-"""Draws that are wrong, n = 400, d = 5."""
+"""Wrong draws, n = 400, d = 5."""
 
 LINEAR_SIZE: dict[str, Case] = {
     "correlated-5": case(
-        examples.correlated(5),
-        lambda rng: simulate.independent(rng, examples.correlated(5).covariance, N),
+        targets.correlated(5),
+        lambda rng: simulate.independent(rng, targets.correlated(5).covariance, N),
         "level",
     ),
     "ar-0.5": case(
-        examples.standard(3),
+        targets.standard(3),
         lambda rng: simulate.autoregressive(rng, np.full(3, 0.5), 4, 250),
         "level",
     ),
 }
-"""Draws that are right: n = 400, d = 5, and four chains of 250 draws, d = 3."""
+"""Right draws: n = 400 with d = 5, and four chains of 250 draws with d = 3."""

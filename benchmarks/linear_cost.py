@@ -1,4 +1,4 @@
-"""What approximations cost beside what they approximate, and how their cost grows.
+"""What cheap approximations cost compared with the originals, and how their cost grows.
 
 Run with ``python -m benchmarks.linear_cost``. CPU seconds of one thread, the best of two calls
 after a first one, all in one process. Results go to ``benchmarks/results/linear_cost.json``.
@@ -7,15 +7,17 @@ after a first one, all in one process. Results go to ``benchmarks/results/linear
 import json
 import math
 import os
+from functools import partial
 
 import click
 
-from benchmarks.measuring import best
-from benchmarks.size import ONE_THREAD, RESULTS
+from benchmarks import RESULTS
+from benchmarks.measuring import best_of
+from experiments.engine.executors import ONE_THREAD
 
 DIM = 30
 SMALL, LARGE = 2500, 40_000  # draws of the Nystrom KSD
-EXACT = 10_000  # the most that KSD is asked to take
+EXACT = 10_000  # the most draws for KSD itself, whose cost is quadratic
 FEW, ATOMS, WAVES = 100, 200, 10  # draws, atoms and waves of KCC-SD
 
 
@@ -24,19 +26,20 @@ def ksd_seconds() -> dict[str, float]:
 
     import steinwise as sw
 
-    target, found = sw.Gaussian(np.zeros(DIM), np.eye(DIM)), {}
+    target, seconds = sw.Gaussian(np.zeros(DIM), np.eye(DIM)), {}
     for n in (SMALL, EXACT, LARGE):
         x = np.random.default_rng(0).normal(size=(n, DIM))
         for method in ("nystrom", "ksd"):
             if n > EXACT and method == "ksd":
                 continue
             options = {"method": method, "independent": True, "progress": False}
-            found[f"{method}, n = {n}"] = best(lambda x=x, o=options: sw.check(x, target, **o), 2)
-    return found
+            job = partial(sw.check, x, target, **options)
+            seconds[f"{method}, n = {n}"] = best_of(2, job).cpu_seconds
+    return seconds
 
 
 def kccsd_seconds() -> dict[str, float]:
-    """Contributions alone: what is learnt costs the same with any kernel."""
+    """The contributions alone: learning costs the same with any kernel."""
     import numpy as np
 
     import steinwise as sw
@@ -45,19 +48,18 @@ def kccsd_seconds() -> dict[str, float]:
     target, run = sw.Gaussian(np.zeros(DIM), np.eye(DIM)), RunOptions(progress=False)
     samples = sw.Samples.of(np.random.default_rng(0).normal(size=(FEW, DIM)), independent=True)
 
-    def own_law(key: np.ndarray, x: np.ndarray, n_atoms: int) -> np.ndarray:
+    def target_conditionals(key: np.ndarray, x: np.ndarray, n_atoms: int) -> np.ndarray:
         return np.random.default_rng(key).normal(size=(*x.shape, n_atoms))
 
     kernels = {"RBF": sw.kernels.RBF(1.0), "waves": sw.kernels.RandomFourier(waves=WAVES)}
-    found = {}
+    seconds = {}
     for name, kernel in kernels.items():
         for variant in ("norm", "unit-ball"):
-            own = sw.conditionals.Sampler(own_law, n_atoms=ATOMS)
-            method = sw.methods.KCCSD(own, kernel, variant=variant)
-            found[f"{variant}, {name}"] = best(
-                lambda m=method: m.contributions(samples, target, run), 2
-            )
-    return found
+            conditional = sw.conditionals.Sampler(target_conditionals, n_atoms=ATOMS)
+            method = sw.methods.KCCSD(conditional, kernel, variant=variant)
+            job = partial(method.contributions, samples, target, run)
+            seconds[f"{variant}, {name}"] = best_of(2, job).cpu_seconds
+    return seconds
 
 
 @click.command()
@@ -83,15 +85,15 @@ def main() -> None:
             kccsd["unit-ball, waves"] / kccsd["unit-ball, RBF"]
         ),
     }
-    found = {
-        "cpu_seconds": {what: round(value, 3) for what, value in (ksd | kccsd).items()},
-        "figures": {what: round(value, 3) for what, value in figures.items()},
+    results = {
+        "cpu_seconds": {job: round(value, 3) for job, value in (ksd | kccsd).items()},
+        "figures": {figure: round(value, 3) for figure, value in figures.items()},
     }
-    path = RESULTS.parent / "linear_cost.json"
-    path.write_text(json.dumps(found, indent=1) + "\n")
-    for rows in found.values():
-        for what, value in rows.items():
-            click.echo(f"{what:<60} {value:>8.3f}")
+    path = RESULTS / "linear_cost.json"
+    path.write_text(json.dumps(results, indent=1) + "\n")
+    for rows in results.values():
+        for label, value in rows.items():
+            click.echo(f"{label:<60} {value:>8.3f}")
 
 
 if __name__ == "__main__":

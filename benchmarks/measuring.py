@@ -1,43 +1,60 @@
-"""How costs are taken: CPU seconds, memory, a process of its own, growth, the machine."""
+"""How costs are measured: CPU seconds, memory, separate processes, growth, bounds."""
 
 import json
 import math
 import os
 import platform
+import resource
+import shlex
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import click
+
+POLL_SECONDS = 0.005  # between two readings of memory: shorter would add CPU seconds to the call
 
 
-def best(job: Callable[[], object], repetitions: int = 5) -> float:
-    """CPU seconds, after a first call that compiles."""
-    job()
-    seconds = []
+class Timed(NamedTuple):
+    """What a job returned, and the least CPU seconds that it took."""
+
+    result: Any
+    cpu_seconds: float
+
+
+def best_of(repetitions: int, job: Callable[[], Any]) -> Timed:
+    """The fastest of some calls, after a first call that compiles."""
+    result, seconds = job(), []
     for _ in range(repetitions):
         start = time.process_time()
-        job()
+        result = job()
         seconds.append(time.process_time() - start)
-    return min(seconds)
+    return Timed(result, min(seconds))
 
 
-def anonymous() -> int:
-    """Bytes of memory that no file stands for."""
+def peak_mb() -> float:
+    """The most memory that this process has ever held, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def anonymous_bytes() -> int:
+    """The memory of this process that is not backed by a file."""
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("RssAnon")) * 1024
 
 
-def watched(run: Callable[[], object]) -> int:
-    """The most anonymous memory that a call held beyond what was held before."""
-    before, most, done = anonymous(), 0, threading.Event()
+def extra_memory(run: Callable[[], object]) -> int:
+    """The most anonymous memory during a call, in bytes, beyond what was held before it."""
+    before, most, done = anonymous_bytes(), 0, threading.Event()
 
     def watch() -> None:
         nonlocal most
-        while not done.wait(0.005):
-            most = max(most, anonymous())
+        while not done.wait(POLL_SECONDS):
+            most = max(most, anonymous_bytes())
 
     watcher = threading.Thread(target=watch)
     watcher.start()
@@ -50,11 +67,11 @@ def watched(run: Callable[[], object]) -> int:
 
 
 def costs(run: Callable[[], object], repetitions: int) -> dict[str, float]:
-    """The least CPU seconds and seconds of some calls, and the most memory."""
+    """The least CPU seconds and elapsed seconds of some calls, and the most memory."""
     seconds, elapsed, memory = [], [], 0
     for _ in range(repetitions):
         cpu, clock = time.process_time(), time.perf_counter()
-        memory = max(memory, watched(run))
+        memory = max(memory, extra_memory(run))
         seconds.append(time.process_time() - cpu)
         elapsed.append(time.perf_counter() - clock)
     return {
@@ -64,18 +81,30 @@ def costs(run: Callable[[], object], repetitions: int) -> dict[str, float]:
     }
 
 
-def in_a_process(module: str, job: object, environment: Mapping[str, str]) -> dict[str, Any]:
-    """``python -m module --one JOB`` in a process that starts afresh, and the load beside it."""
-    command = [sys.executable, "-m", module, "--one", json.dumps(job)]
-    around = os.environ | dict(environment) | {"JAX_PLATFORMS": "cpu"}
+def json_lines(command: list[str], environment: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Run a command on the CPU, and read the JSON objects that it prints, one on a line."""
+    variables = os.environ | dict(environment) | {"JAX_PLATFORMS": "cpu"}
+    completed = subprocess.run(command, env=variables, capture_output=True, text=True)
+    if completed.returncode:
+        words = shlex.join(command)[:100]
+        raise click.ClickException(f"{words} failed:\n{completed.stderr[-2000:]}")
+    return [json.loads(line) for line in completed.stdout.splitlines() if line.startswith("{")]
+
+
+def in_new_process(module: str, job: object, environment: Mapping[str, str]) -> dict[str, Any]:
+    """The result of ``python -m module --job JOB``, and the load of the machine meanwhile."""
     load = os.getloadavg()[0]
-    out = subprocess.run(command, env=around, check=True, capture_output=True, text=True)
-    found = json.loads(out.stdout.splitlines()[-1])
-    return found | {"load": round(max(load, os.getloadavg()[0]), 1)}
+    command = [sys.executable, "-m", module, "--job", json.dumps(job)]
+    measured = json_lines(command, environment)[-1]
+    return measured | {"load": round(max(load, os.getloadavg()[0]), 1)}
 
 
 def exponent(seconds: Mapping[int, float]) -> float:
-    """The slope of log seconds over log size, by least squares."""
+    """The slope of log seconds over log size, by least squares.
+
+    >>> round(exponent({10: 1.0, 100: 100.0, 1000: 10_000.0}), 6)
+    2.0
+    """
     x = [math.log(size) for size in seconds]
     y = [math.log(spent) for spent in seconds.values()]
     mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
@@ -83,8 +112,33 @@ def exponent(seconds: Mapping[int, float]) -> float:
     return products / sum((a - mean_x) ** 2 for a in x)
 
 
+def against_bounds(
+    measured: Mapping[str, tuple[float, float | None]], digits: int = 3
+) -> dict[str, dict[str, Any]]:
+    """Each measured value with its upper bound, None for no bound, and whether it keeps it."""
+    return {
+        figure: {
+            "value": round(value, digits),
+            "at most": most,
+            "passes": most is None or value <= most,
+        }
+        for figure, (value, most) in measured.items()
+    }
+
+
+def bounds_table(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """One line for each entry of `against_bounds`."""
+    lines = []
+    for figure, row in figures.items():
+        bound = ""
+        if row["at most"] is not None:
+            bound = f"at most {row['at most']:<6g} {'ok' if row['passes'] else 'NO'}"
+        lines.append(f"{figure:<56} {row['value']:>9.3g}  {bound}".rstrip())
+    return lines
+
+
 def machine() -> dict[str, Any]:
-    """What this is measured on."""
+    """The processor and the versions that the measurements come from."""
     import jax
     import numpy as np
 

@@ -1,7 +1,7 @@
 """What `benchmarks.power --suite models` measures: claims of `sw.compare_models`.
 
-"false claim" counts runs in which a model that none beats is called worse than the best: the
-family-wise error. "found" is the share of models that are worse and are called so.
+"false claim" counts runs in which one of the best models is called worse than the best: the
+family-wise error. "found" is the share of the worse models that are called worse.
 """
 
 import warnings
@@ -10,17 +10,16 @@ from collections.abc import Callable
 import numpy as np
 
 import steinwise as sw
-from benchmarks import examples, simulate
+from benchmarks import simulate, targets
 from benchmarks.cases import LEVEL, Case, Outcome, Rule
-from benchmarks.size import interval
-from steinwise.results.comparison import WORSE
+from benchmarks.rates import interval
 
 METHODS = {
     "KSD": "ksd",
     "KCC-SD, Linear": "kccsd",
     "KCC-SD, Histogram": sw.methods.KCCSD(variant="unit-ball"),
 }
-FAST = ("KSD", "KCC-SD, Linear")  # for many models
+FAST = ("KSD", "KCC-SD, Linear")  # the methods for cases with many models
 DRAWS, REPETITIONS = 500, 300
 # the shift of nine wrong models in one coordinate of ten, in standard deviations
 SHIFTS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
@@ -38,12 +37,11 @@ def claims(
     seed: int,
     methods: tuple[str, ...],
 ) -> dict[str, Outcome]:
-    """Whether a best model is called worse, and which of the others are."""
+    """Whether one of the best models is called worse, and which of the others are."""
     out: dict[str, Outcome] = {}
     for name in methods:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", sw.SteinwiseWarning)
-            found = sw.compare_models(
+        with warnings.catch_warnings(action="ignore", category=sw.SteinwiseWarning):
+            comparison = sw.compare_models(
                 draws,
                 models,
                 method=METHODS[name],
@@ -51,7 +49,7 @@ def claims(
                 independent=draws.ndim == 2,
                 progress=False,
             )
-        worse = {ranked.name for ranked in found.ranking if ranked.verdict == WORSE}
+        worse = set(models) - set(comparison.candidates)
         out[f"{name}: false claim"] = {"hit": float(bool(worse & best))}
         if len(best) < len(models):
             others = {other: float(other in worse) for other in models if other not in best}
@@ -65,15 +63,16 @@ def case(
     best: set[str],
 ) -> Case:
     methods = tuple(METHODS)
-    if len(models) == 10:  # and only for KSD are ten models that are equally wrong equal
+    if len(models) == 10:
+        # ten equally wrong models have equal discrepancies for KSD only (see below)
         methods = FAST[: 1 if len(best) == 10 else 2]
 
     def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
         return claims(draw(rng), models, best, seed, methods)
 
     most = Rule("at most", interval(LEVEL, REPETITIONS)[1])
-    # Models that are equally wrong are so for KSD; the squared means of KCC-SD are 0 for a right
-    # model whatever the stand-in, but no two wrong ones are equal for a stand-in with its chance.
+    # Equally wrong models have equal KSDs. For KCC-SD only a right model has a known value, 0 with
+    # any stand-in; the values of two wrong models differ by the randomness of the stand-in.
     exact = {name: name == "KSD" or len(best) < len(models) for name in methods}
     rules = {f"{name}: false claim": most if exact[name] else Rule("shown") for name in methods}
     return Case(run, rules | {f"{name}: found": Rule("shown") for name in methods})
@@ -88,20 +87,20 @@ def chains(d: int, rho: float) -> Callable[[np.random.Generator], np.ndarray]:
 
 
 def one_wrong(shift: float) -> Case:
-    """The right model beside one that is shifted."""
+    """The right model and one that is shifted."""
     models = {"right": shifted(5, 0, 0.0), "wrong": shifted(5, 0, shift)}
     return case(normal(5), models, {"right"})
 
 
-def wrong_alike(d: int, draw: Callable[[np.random.Generator], np.ndarray]) -> Case:
-    """Every model is shifted, each in a coordinate of its own: all are equally far."""
+def equally_wrong(d: int, draw: Callable[[np.random.Generator], np.ndarray]) -> Case:
+    """Every model is shifted by the same amount, each in a different coordinate."""
     models = {f"model {j}": shifted(d, j, 0.3) for j in range(d)}
     return case(draw, models, set(models))
 
 
 def correlated() -> Case:
-    """The right model and five others, all coordinates correlated: wrong spread, dependence."""
-    right = examples.correlated(5)
+    """All coordinates are correlated: the right model and five wrong ones."""
+    right = targets.correlated(5)
     covariance, zero = right.covariance, np.zeros(5)
     variances = np.diag(np.diag(covariance))
     models = {
@@ -116,9 +115,9 @@ def correlated() -> Case:
 
 
 MODELS: dict[str, Case] = {
-    "two-wrong-alike": wrong_alike(2, normal(2)),
-    "two-wrong-alike-chains": wrong_alike(2, chains(2, 0.7)),
-    "ten-wrong-alike": wrong_alike(10, normal(10)),
+    "two-wrong-alike": equally_wrong(2, normal(2)),
+    "two-wrong-alike-chains": equally_wrong(2, chains(2, 0.7)),
+    "ten-wrong-alike": equally_wrong(10, normal(10)),
     **{f"two-shift-{shift:g}": one_wrong(shift) for shift in (0.1, 0.2, 0.3)},
     "six-correlated": correlated(),
     "ten-shifts": case(

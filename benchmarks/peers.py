@@ -1,28 +1,27 @@
-"""The jobs that steinwise shares with other packages, beside them.
+"""What the jobs that other packages can do as well cost there and here.
 
-Run with ``python -m benchmarks.peers``. Every package is installed by its name into an environment
-of its own, ``.venv-peers/NAME``; every figure is CPU seconds with one thread, the best of some
-calls after a first one, which compiles, on the same draws of N(0, I). Results go to
-``benchmarks/results/peers.json``.
+Run with ``python -m benchmarks.peers``. Each package is installed into an environment of its own,
+``.venv-peers/NAME``. Costs are CPU seconds with one thread, the best of some calls after a first
+one that compiles, on the same draws from N(0, I). Results go to ``benchmarks/results/peers.json``.
 
-The jobs: the KSD of all draws (IMQ kernel, bandwidth 1, all pairs); the 100 draws that stand for
+The jobs: the KSD of all draws (IMQ kernel, bandwidth 1, all pairs); the 100 draws that represent
 the density best, by Stein thinning as published (goodpoints does kernel thinning, which does not
-look at the density and keeps a power of two); FSSD at five given locations with its test.
+use the density and keeps a power of two); FSSD at five given locations, with its test.
 """
 
 import json
-import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import click
 
-from benchmarks.size import ONE_THREAD, RESULTS
+from benchmarks import RESULTS
+from benchmarks.measuring import best_of, in_new_process, json_lines
+from experiments.engine.executors import ONE_THREAD
 
-PATH = RESULTS.parent / "peers.json"
+PATH = RESULTS / "peers.json"
 ENVIRONMENTS = Path(".venv-peers")
 DRAWS, DIM, CHOSEN = 5000, 30, 100
 
@@ -96,7 +95,7 @@ best("fssd", lambda: test.test(x)["test_stat"])
 
 
 def ours() -> dict[str, dict[str, float]]:
-    """The same jobs by this package."""
+    """The same jobs done by this package."""
     import numpy as np
 
     import steinwise as sw
@@ -111,19 +110,15 @@ def ours() -> dict[str, dict[str, float]]:
         "thin": lambda: sw.thin(x, target, CHOSEN, preconditioner="id", regularised=False).indices,
         "fssd": lambda: sw.check(x, target, method=fssd, independent=True).statistic,
     }
-    found = {}
-    for job, run in jobs.items():
-        value, seconds = run(), []
-        for _ in range(5):
-            start = time.process_time()
-            value = run()
-            seconds.append(time.process_time() - start)
-        found[job] = {"seconds": min(seconds), "value": float(np.ravel(value)[-1])}
-    return found
+    measured = {job: best_of(5, run) for job, run in jobs.items()}
+    return {
+        job: {"seconds": seconds, "value": float(np.ravel(value)[-1])}
+        for job, (value, seconds) in measured.items()
+    }
 
 
 def environment(package: str) -> str:
-    """The interpreter of an environment with a package in it, which is made if there is none."""
+    """The interpreter of the environment for a package, which is created if need be."""
     folder = ENVIRONMENTS / package
     python = folder / "bin" / "python"
     if not python.exists():
@@ -134,53 +129,47 @@ def environment(package: str) -> str:
 
 
 def theirs(package: str, repetitions: int) -> dict[str, dict[str, Any]]:
-    """The jobs that a package does, with what came of one that it cannot do at this size."""
-    sizes = [str(one) for one in (DRAWS, DIM, CHOSEN, repetitions)]
+    """The jobs that a package does; the error of one that fails at this size is kept."""
+    sizes = [str(size) for size in (DRAWS, DIM, CHOSEN, repetitions)]
     command = [environment(package), "-c", COMMON + SCRIPTS[package], *sizes]
-    load = os.environ | ONE_THREAD | {"JAX_PLATFORMS": "cpu"}
-    out = subprocess.run(command, env=load, capture_output=True, text=True)
-    if out.returncode:
-        raise click.ClickException(f"{package} failed:\n{out.stderr[-2000:]}")
-    rows = [json.loads(line) for line in out.stdout.splitlines() if line.startswith("{")]
-    return {row.pop("job"): row for row in rows}
+    return {row.pop("job"): row for row in json_lines(command, ONE_THREAD)}
 
 
-def table(found: dict[str, Any]) -> str:
+def table(results: dict[str, Any]) -> str:
     lines = [f"{f'n = {DRAWS}, d = {DIM}':<18}{'job':>6}{'CPU s':>10}{'ours':>10}{'ratio':>9}"]
-    for package, jobs in found["peers"].items():
-        for job, one in jobs.items():
-            own = found["ours"][job]["seconds"]
-            if "failed" in one:
-                lines.append(f"{package:<18}{job:>6}    {one['failed']}")
+    for package, jobs in results["peers"].items():
+        for job, theirs in jobs.items():
+            our_seconds = results["ours"][job]["seconds"]
+            if "failed" in theirs:
+                lines.append(f"{package:<18}{job:>6}    {theirs['failed']}")
                 continue
-            ratio = own / one["seconds"]
-            numbers = f"{one['seconds']:>10.3f}{own:>10.3f}{ratio:>9.3f}"
+            ratio = our_seconds / theirs["seconds"]
+            numbers = f"{theirs['seconds']:>10.3f}{our_seconds:>10.3f}{ratio:>9.3f}"
             lines.append(f"{package:<18}{job:>6}{numbers}")
     return "\n".join(lines)
 
 
 @click.command()
 @click.argument("packages", nargs=-1)
-@click.option("--own", is_flag=True, hidden=True, help="Measure this package in this process.")
+@click.option("--job", type=str, hidden=True, help="Measure this package in this process.")
 @click.option("--repetitions", default=3, show_default=True)
-def main(packages: tuple[str, ...], own: bool, repetitions: int) -> None:
-    """Measure CPU seconds; PACKAGES are the peers, all of them by default."""
-    if own:
+def main(packages: tuple[str, ...], job: str | None, repetitions: int) -> None:
+    """Measure CPU seconds; PACKAGES are the other packages, by default all of them."""
+    if job is not None:
         click.echo(json.dumps(ours()))
         return
     unknown = sorted(set(packages) - set(SCRIPTS))
     if unknown:
         raise click.BadParameter(f"no peer {unknown}; there are {list(SCRIPTS)}")
-    command = [sys.executable, "-m", "benchmarks.peers", "--own"]
-    load = os.environ | ONE_THREAD | {"JAX_PLATFORMS": "cpu"}
-    out = subprocess.run(command, env=load, check=True, capture_output=True, text=True)
+    own = in_new_process("benchmarks.peers", "ours", ONE_THREAD)
+    own.pop("load")
     peers = json.loads(PATH.read_text())["peers"] if PATH.exists() else {}
     for package in packages or SCRIPTS:
         peers[package] = theirs(package, repetitions)
         click.echo(f"{package}: {peers[package]}", err=True)
-    found = {"ours": json.loads(out.stdout.splitlines()[-1]), "peers": peers}
-    PATH.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
-    click.echo(table(found))
+    results = {"ours": own, "peers": peers}
+    PATH.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
+    click.echo(table(results))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""KSD as one would write it in NumPy: one Gram matrix, one matrix product for all bootstraps."""
+"""KSD as it is usually written in NumPy: one Gram matrix, one product for all bootstraps."""
 
 import numpy as np
 
@@ -11,13 +11,13 @@ def plain_ksd(
     rng = np.random.default_rng(seed)
     norms = (x**2).sum(axis=1)
     squared = np.maximum(norms[:, None] + norms[None, :] - 2 * (x @ x.T), 0)
-    some = rng.choice(n, min(n, 1000), replace=False)
-    width = np.median(squared[np.ix_(some, some)][np.triu_indices(len(some), 1)])
-    along = (scores * x).sum(axis=1)
+    subset = rng.choice(n, min(n, 1000), replace=False)
+    width = np.median(squared[np.ix_(subset, subset)][np.triu_indices(len(subset), 1)])
+    own = (scores * x).sum(axis=1)
     cross = scores @ x.T
-    steps = along[:, None] - cross - cross.T + along[None, :]  # <b_x - b_y, x - y>
+    mixed = own[:, None] - cross - cross.T + own[None, :]  # <b_x - b_y, x - y>
     gram = np.exp(-squared / (2 * width))
-    gram *= scores @ scores.T + steps / width + d / width - squared / width**2
+    gram *= scores @ scores.T + mixed / width + d / width - squared / width**2
     np.fill_diagonal(gram, 0)
     signs = (2 * rng.integers(0, 2, size=(n_bootstrap, n)) - 1).astype(x.dtype)
     null = ((signs @ gram) * signs).sum(axis=1)

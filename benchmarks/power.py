@@ -1,14 +1,18 @@
-"""How often the default check finds draws that are wrong, beside KSD and univariate KSDs.
+"""How often the default check finds wrong draws, compared with KSD and univariate KSDs.
 
-Run with ``python -m benchmarks.power [NAME ...]``; a figure counts as reached when the lower 95 %
-bound of the rate does. ``--suite size`` does the same for draws that are right, on the same
-targets; ``--suite rivals`` and ``--suite rivals-size`` put all other discrepancies beside it;
-``--suite learned`` and ``--suite learned-size`` are for KCC-SD with learned conditionals,
-``--suite graphical`` for KSD on Markov blankets, ``--suite linear`` and ``--suite linear-size`` for
-approximations that are linear in n, ``--suite models`` for the claims of `sw.compare_models`,
-``--suite fits`` for the intervals of `sw.fit_parameters`.
-Results go to JSON files in ``benchmarks/results`` case by case; a case that is already there with
-as many repetitions is not run again, unless ``--again`` says so.
+Run with ``python -m benchmarks.power [NAME ...]``; a required power counts as reached when the
+lower 95 % confidence bound of the rate reaches it. Other suites:
+
+- ``--suite size``: right draws from the same targets;
+- ``--suite rivals`` and ``--suite rivals-size``: all other discrepancies next to the default;
+- ``--suite learned`` and ``--suite learned-size``: KCC-SD with learned conditionals;
+- ``--suite graphical``: KSD on Markov blankets;
+- ``--suite linear`` and ``--suite linear-size``: approximations whose cost is linear in n;
+- ``--suite models``: the claims of `sw.compare_models`;
+- ``--suite fits``: the intervals of `sw.fit_parameters`.
+
+Each case is written to a JSON file in ``benchmarks/results`` as soon as it is done. A case that is
+already there with the same number of repetitions is not run again unless ``--again`` is given.
 """
 
 import os
@@ -18,11 +22,13 @@ from typing import Any
 
 import click
 
-from benchmarks import size
+from benchmarks import RESULTS, case_runner
+from benchmarks.case_runner import MARKS
+from benchmarks.rates import lower_bound
 from experiments.engine.executors import ONE_THREAD
 
 COLUMNS = ("transported", "KSD, RBF", "KSD, IMQ", "univariate KSDs")
-SUITES = {  # the file of the results, and how many repetitions
+SUITES = {  # the file of the results, and the usual number of repetitions
     "power": ("power", 100),
     "size": ("power_size", 1000),
     "rivals": ("rivals", 100),
@@ -35,29 +41,28 @@ SUITES = {  # the file of the results, and how many repetitions
     "linear": ("linear", 200),
     "linear-size": ("linear_size", 300),
 }
-MARKS = {True: "ok", False: "NO", None: ""}
 
 
 def table(names: Sequence[str], results: dict[str, Any]) -> str:
-    """One line per case: rates, the lower 95 % bound of the first, and what it must be."""
+    """One line per case: the rates, the lower 95 % bound of the first, and the required rate."""
     head = f"{'rate of rejections':<18} {COLUMNS[0]:>12} {'(bound)':>7} {'required':>9}   "
     lines = [head + " ".join(f"{column:>15}" for column in COLUMNS[1:])]
     for name in names:
         rows = results[name]["rows"]
         others = " ".join(f"{rows[column]['rate']:>15.2f}" for column in COLUMNS[1:])
-        lines.append(f"{name:<18} {_figure(rows[COLUMNS[0]])} {others}")
+        lines.append(f"{name:<18} {_rate_and_bound(rows[COLUMNS[0]])} {others}")
         lines += [
-            f"  {row:<16} {_figure(found)} of {found['verdicts']}"
-            for row, found in rows.items()
-            if row not in COLUMNS
+            f"  {row_name:<16} {_rate_and_bound(row)} of {row['verdicts']}"
+            for row_name, row in rows.items()
+            if row_name not in COLUMNS
         ]
     return "\n".join(lines)
 
 
-def _figure(found: dict[str, Any]) -> str:
-    bound = size.lower_bound(found["rate"], found["verdicts"])
-    required = found["rule"].removeprefix("surely at least ").replace("shown", "-")
-    return f"{found['rate']:>12.2f} ({bound:.3f}) {required:>9} {MARKS[found['passes']]:>2}"
+def _rate_and_bound(row: dict[str, Any]) -> str:
+    bound = lower_bound(row["rate"], row["verdicts"])
+    required = row["rule"].removeprefix("surely at least ").replace("shown", "-")
+    return f"{row['rate']:>12.2f} ({bound:.3f}) {required:>9} {MARKS[row['passes']]:>2}"
 
 
 @click.command()
@@ -68,21 +73,22 @@ def _figure(found: dict[str, Any]) -> str:
     default="power",
     show_default=True,
 )
-@click.option("--repetitions", type=int, help="By default as many as the suite has.")
-@click.option("--jobs", default=2, show_default=True, help="Processes.")
+@click.option("--repetitions", type=int, help="By default the usual number of the suite.")
+@click.option("--jobs", default=2, show_default=True, help="Number of processes.")
 @click.option("--again", is_flag=True, help="Run cases that are already in the file.")
 def main(
     names: tuple[str, ...], suite: str, repetitions: int | None, jobs: int, again: bool
 ) -> None:
-    """Measure rejection rates; NAME is a case, all of them by default."""
+    """Measure rejection rates; NAMES are cases, by default all of them."""
     os.environ.update(ONE_THREAD)  # before JAX starts, here and in the processes
     from benchmarks.suites import CASES, repeat
 
     file, usual = SUITES[suite]
-    path = size.RESULTS.parent / f"{file}.json"
     options = {"jobs": jobs, "again": again, "repetitions": repetitions or usual}
-    print_table = table if suite == "power" else size.table
-    size.run_cases(names, CASES[suite], partial(repeat, suite), path, print_table, options)
+    print_table = table if suite == "power" else case_runner.table
+    case_runner.run_cases(
+        names, CASES[suite], partial(repeat, suite), RESULTS / f"{file}.json", print_table, options
+    )
 
 
 if __name__ == "__main__":

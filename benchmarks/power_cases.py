@@ -1,4 +1,4 @@
-"""What `benchmarks.power` measures: draws that are wrong, and draws that are right."""
+"""What `benchmarks.power` measures: wrong draws and right draws, judged by the default check."""
 
 import warnings
 from collections.abc import Callable
@@ -6,9 +6,10 @@ from collections.abc import Callable
 import numpy as np
 
 import steinwise as sw
-from benchmarks import alternatives, examples, simulate
-from benchmarks.alternatives import LAWS, Draw, two_modes
-from benchmarks.cases import CHAINS, DRAWS, LEVEL, Case, Outcome, Rule
+from benchmarks import alternatives, simulate, targets
+from benchmarks.alternatives import TARGETS, Draw, equicorrelated, two_modes
+from benchmarks.cases import LEVEL, Case, Outcome, Rule
+from benchmarks.size_cases import CHAINS, DRAWS
 from steinwise.methods import AbstractMethod
 from steinwise.target import AbstractTarget
 
@@ -24,9 +25,8 @@ SIZES = (50, 200, 1000)
 
 
 def judge(draws: np.ndarray, target: AbstractTarget, method: str | AbstractMethod, seed: int):
-    """The check with 1000 bootstraps; (n, d) are taken as independent."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sw.SteinwiseWarning)
+    """The check with 1000 bootstraps; draws of shape (n, d) are taken as independent."""
+    with warnings.catch_warnings(action="ignore", category=sw.SteinwiseWarning):
         return sw.check(
             draws,
             target,
@@ -40,42 +40,43 @@ def judge(draws: np.ndarray, target: AbstractTarget, method: str | AbstractMetho
 
 
 def flagged(result: sw.CheckResult) -> np.ndarray:
-    """Which coordinates are named as wrong; directions, which come after them, are left out."""
+    """Which coordinates are flagged; the directions, which come after them, are left out."""
     coordinates = result.coordinates[: result.draws.dim]
     return np.array([c.adjusted_pvalue <= LEVEL for c in coordinates])
 
 
-def power(law: str, n: int, draw: Draw, bound: float | None, named: bool = False) -> Case:
-    """Wrong draws; with `named`, also whether coordinate 0 is named in the rejections."""
+def power(name: str, n: int, draw: Draw, bound: float | None, named: bool = False) -> Case:
+    """Wrong draws for a target; with `named`, also whether rejections flag coordinate 0."""
 
     def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
-        draws, target = draw(rng, n), LAWS[law].target
-        results = {name: judge(draws, target, method, seed) for name, method in METHODS.items()}
+        draws, target = draw(rng, n), TARGETS[name].target
+        results = {row: judge(draws, target, method, seed) for row, method in METHODS.items()}
         out: dict[str, Outcome] = {
-            name: {"hit": float(result.rejected)} for name, result in results.items()
+            row: {"hit": float(result.rejected)} for row, result in results.items()
         }
         if named and results[DEFAULT].rejected:
             out[NAMED] = {"hit": float(flagged(results[DEFAULT])[0])}
         return out
 
-    rules = {name: Rule("shown") for name in METHODS}
+    rules = {row: Rule("shown") for row in METHODS}
     if bound is not None:
         rules[DEFAULT] = Rule("surely at least", bound)
     return Case(run, rules | ({NAMED: Rule("surely at least", 0.8)} if named else {}))
 
 
-def size(law: str, n: int) -> Case:
-    """Right draws."""
+def size(name: str, n: int) -> Case:
+    """Right draws from a target."""
+    target, _, draw = TARGETS[name]
 
     def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
-        result = judge(LAWS[law].draw(rng, n), LAWS[law].target, METHODS[DEFAULT], seed)
+        result = judge(draw(rng, n), target, METHODS[DEFAULT], seed)
         return {DEFAULT: {"hit": float(result.rejected)}}
 
     return Case(run, Rule("level"))
 
 
 def chain_size(target: AbstractTarget, draw: Callable[[np.random.Generator], np.ndarray]) -> Case:
-    """Right draws of chains; those with too few batches for a verdict are counted apart."""
+    """Right chains; those with too few batches for a verdict are counted separately."""
 
     def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
         try:
@@ -91,29 +92,30 @@ def chain_size(target: AbstractTarget, draw: Callable[[np.random.Generator], np.
 def autoregressive() -> Case:
     rho = np.full(10, 0.9)
     return chain_size(
-        examples.standard(10), lambda rng: simulate.autoregressive(rng, rho, CHAINS, DRAWS)
+        targets.standard(10), lambda rng: simulate.autoregressive(rng, rho, CHAINS, DRAWS)
     )
 
 
 def nuts() -> Case:
-    target = examples.correlated(10)
+    target = targets.correlated(10)
 
     def draw(rng: np.random.Generator) -> np.ndarray:
         start = simulate.independent(rng, target.covariance, CHAINS)
-        return simulate.nuts(rng, examples.correlated_log_density, start, DRAWS, step=0.5)
+        return simulate.nuts(rng, targets.correlated_log_density, start, DRAWS, step=0.5)
 
     return chain_size(target, draw)
 
 
 def one_wrong(shift: float) -> Case:
-    """One of 20 independent coordinates is shifted: are right ones accused?"""
-    draw = alternatives.one_shifted(20, shift)
+    """One of 20 independent coordinates is shifted: are right coordinates flagged?"""
+    draw = alternatives.first_shifted(20, shift)
 
     def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
-        wrong = flagged(judge(draw(rng, 300), LAWS["normal-20"].target, METHODS[DEFAULT], seed))
+        result = judge(draw(rng, 300), TARGETS["normal-20"].target, METHODS[DEFAULT], seed)
+        flags = flagged(result)
         return {
-            "a right one": {"hit": float(wrong[1:].any())},
-            "the wrong one": {"hit": float(wrong[0])},
+            "a right one": {"hit": float(flags[1:].any())},
+            "the wrong one": {"hit": float(flags[0])},
         }
 
     return Case(run, {"a right one": Rule("at most", 0.07), "the wrong one": Rule("shown")})
@@ -133,33 +135,43 @@ POWER: dict[str, Case] = {
     "t5-for-t3": power("t3", 200, lambda rng, n: rng.standard_t(5, size=(n, 5)), 0.5),
     "far-out": power("normal-5", 200, alternatives.far_out, 0.95),
     "shift-correlated": power(
-        "near-singular", 200, _normal(alternatives.equal(10, 1.0, 0.999), 0.3), 0.6
+        "near-singular", 200, _normal(equicorrelated(10, 1.0, 0.999), 0.3), 0.6
     ),
-    "shift-1-of-20": power("normal-20", 300, alternatives.one_shifted(20, 0.3), 0.8, named=True),
-    "equicorrelation": power("normal-20", 300, _normal(alternatives.equal(20, 1.0, 0.1)), 0.95),
+    "shift-1-of-20": power("normal-20", 300, alternatives.first_shifted(20, 0.3), 0.8, named=True),
+    "equicorrelation": power("normal-20", 300, _normal(equicorrelated(20, 1.0, 0.1)), 0.95),
     "laplace-50-30": power("normal-30", 50, lambda rng, n: alternatives.laplace(rng, n, 30), 0.95),
     "noise-300-20": power("correlated-20", 300, alternatives.correlated_with_noise(20), 0.95),
-    "sign-before": power("normal-30", 300, alternatives.sign_of_the_one_before, 0.95),
+    "sign-before": power("normal-30", 300, alternatives.sign_of_previous, 0.95),
     "neighbours": power("normal-30", 300, alternatives.neighbours_correlated(30, 0.2), 0.95),
     "scale-by-size": power("normal-30", 500, alternatives.scale_by_size, 0.95),
     "sign-of-product": power("normal-30", 500, alternatives.sign_of_a_product, 0.95),
     "sizes-together": power("normal-30", 500, alternatives.sizes_together, None),
     "noise-500-30": power("correlated-30", 500, alternatives.correlated_with_noise(30), 0.95),
-    "shift-1-of-50": power("normal-50", 200, alternatives.one_shifted(50, 0.3), 0.6),
+    "shift-1-of-50": power("normal-50", 200, alternatives.first_shifted(50, 0.3), 0.6),
     "banana-laplace": power("banana", 500, alternatives.banana_with_laplace, 0.9),
     "laplace-100-100": power(
         "normal-100", 100, lambda rng, n: alternatives.laplace(rng, n, 100), 0.95
     ),
 }
-"""The rows of the table; cheap ones come first."""
+"""The rows of the table, roughly from the cheapest to the most expensive."""
+
+
+def _sizes(of_dimension: Callable[[int], bool]) -> dict[str, Case]:
+    return {
+        f"{name}, n = {n}": size(name, n)
+        for n in SIZES
+        for name, target in TARGETS.items()
+        if of_dimension(target.dim)
+    }
+
 
 SIZE: dict[str, Case] = {
     "one-wrong-0.3": one_wrong(0.3),
     "one-wrong-0.5": one_wrong(0.5),
-    **{f"{law}, n = {n}": size(law, n) for n in SIZES for law in LAWS if LAWS[law].d <= 10},
+    **_sizes(lambda d: d <= 10),
     "ar-0.9": autoregressive(),
-    **{f"{law}, n = {n}": size(law, n) for n in SIZES for law in LAWS if 10 < LAWS[law].d <= 50},
+    **_sizes(lambda d: 10 < d <= 50),
     "nuts": nuts(),
-    **{f"{law}, n = {n}": size(law, n) for n in SIZES for law in LAWS if LAWS[law].d > 50},
+    **_sizes(lambda d: d > 50),
 }
-"""The same for right draws."""
+"""The same targets with right draws."""

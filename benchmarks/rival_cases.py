@@ -1,4 +1,4 @@
-"""What `benchmarks.power --suite rivals` measures: the other discrepancies beside the default."""
+"""What `benchmarks.power --suite rivals` measures: every other discrepancy and the default."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 import steinwise as sw
-from benchmarks import alternatives, examples, simulate
+from benchmarks import alternatives, simulate, targets
 from benchmarks.cases import Case, Outcome, Rule
 from benchmarks.power_cases import flagged, judge
 from steinwise.methods import AbstractMethod
@@ -31,27 +31,27 @@ METHODS: dict[str, AbstractMethod] = {
     "sliced KSD, learned": sw.methods.SlicedKSD("learned"),
     "sliced KSD, active": sw.methods.SlicedKSD("active"),
 }
-PUBLISHED = {  # known to miss the level: reported only
+PUBLISHED = {  # recipes known to miss the level: their rates are only reported
     "RPhiSD, L1-IMQ, gamma as published",
     "RPhiSD, L2 secant, gamma as published",
     "RPhiSD, L1-IMQ, gamma and null as published",
     "RPhiSD, L2 secant, gamma and null as published",
 }
-BY_COORDINATE = ("RPhiSD, L1-IMQ", "RPhiSD, L2 secant")  # whether any coordinate is named, too
+BY_COORDINATE = ("RPhiSD, L1-IMQ", "RPhiSD, L2 secant")  # also: is any coordinate flagged?
 
 
 def size_methods(target: sw.Gaussian) -> dict[str, AbstractMethod]:
-    """Some more recipes, one of which takes draws of the target."""
+    """Some more recipes; those with the published null need draws from the target."""
 
-    def draws_of_target(seed: int, n: int) -> np.ndarray:
+    def target_draws(seed: int, n: int) -> np.ndarray:
         return simulate.independent(np.random.default_rng(seed), target.covariance, n)
 
-    null = partial(sw.methods.RFSD, null="target", gamma=0.25, target_draws=draws_of_target)
+    published = partial(sw.methods.RFSD, null="target", gamma=0.25, target_draws=target_draws)
     return METHODS | {
         "FSSD-opt, IMQ": sw.methods.FSSD(sw.kernels.IMQ("median")),
         "FSSD, not optimised": sw.methods.FSSD(optimise=False),
-        "RPhiSD, L1-IMQ, gamma and null as published": null("imq"),
-        "RPhiSD, L2 secant, gamma and null as published": null("sech"),
+        "RPhiSD, L1-IMQ, gamma and null as published": published("imq"),
+        "RPhiSD, L2 secant, gamma and null as published": published("sech"),
     }
 
 
@@ -74,33 +74,33 @@ def case(
 
 
 def laplace(d: int) -> Case:
-    return case(examples.standard(d), lambda rng: alternatives.laplace(rng, 1000, d), "shown")
+    return case(targets.standard(d), lambda rng: alternatives.laplace(rng, 1000, d), "shown")
 
 
 def right_marginals(d: int) -> Case:
-    covariance = alternatives.equal(d, 1.0, 0.3)
+    covariance = alternatives.equicorrelated(d, 1.0, 0.3)
     return case(
-        examples.standard(d), lambda rng: simulate.independent(rng, covariance, 1000), "shown"
+        targets.standard(d), lambda rng: simulate.independent(rng, covariance, 1000), "shown"
     )
 
 
 def size(target: sw.Gaussian) -> Case:
-    """Right draws; of some methods also whether any coordinate is named, which is shown only."""
+    """Right draws; for some methods also whether any coordinate is flagged, only reported."""
     methods = size_methods(target)
 
     def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
         draws = simulate.independent(rng, target.covariance, 500)
         results = {name: judge(draws, target, method, seed) for name, method in methods.items()}
         hits = {name: result.rejected for name, result in results.items()}
-        hits |= {_any_of(name): flagged(results[name]).any() for name in BY_COORDINATE}
+        hits |= {_any_coordinate(name): flagged(results[name]).any() for name in BY_COORDINATE}
         return {name: {"hit": float(hit)} for name, hit in hits.items()}
 
-    shown = PUBLISHED | {_any_of(name) for name in BY_COORDINATE}
+    shown = PUBLISHED | {_any_coordinate(name) for name in BY_COORDINATE}
     rows = (*methods, *shown)
     return Case(run, {row: Rule("shown" if row in shown else "level") for row in rows})
 
 
-def _any_of(name: str) -> str:
+def _any_coordinate(name: str) -> str:
     return f"{name}, some coordinate"
 
 
@@ -108,10 +108,10 @@ RIVALS: dict[str, Case] = {
     **{f"laplace-{d}": laplace(d) for d in (10, 30, 50)},
     **{f"right-marginals-{d}": right_marginals(d) for d in (10, 30)},
 }
-"""Draws that are wrong, n = 1000."""
+"""Wrong draws, n = 1000."""
 
 RIVALS_SIZE: dict[str, Case] = {
-    **{f"normal-{d}": size(examples.standard(d)) for d in (5, 30)},
-    **{f"correlated-{d}": size(examples.correlated(d)) for d in (5, 30)},
+    **{f"normal-{d}": size(targets.standard(d)) for d in (5, 30)},
+    **{f"correlated-{d}": size(targets.correlated(d)) for d in (5, 30)},
 }
-"""Draws that are right, n = 500."""
+"""Right draws, n = 500."""

@@ -1,9 +1,9 @@
-"""How the default check grows with draws and coordinates, and how near it is to its limit.
+"""How the default check grows with draws and coordinates, and how close it is to its limit.
 
-Run with ``python -m benchmarks.scale``. Every figure is taken in a process of its own with one BLAS
-thread and a budget of 2 GiB, in CPU seconds: the best of some calls. Memory is anonymous memory
-beyond what was held before; the draws are in a file. ``--large`` measures 1000 draws of 10,000
-coordinates, and five million of 50, which are 2 GB, in place of the others. Results go to
+Run with ``python -m benchmarks.scale``. Each size is measured in a separate process with one BLAS
+thread and a memory budget of 2 GiB, in CPU seconds: the best of some calls. Memory is anonymous
+memory beyond what was held before the call; the draws are in a file. ``--large`` measures 1000
+draws of 10,000 coordinates and five million draws of 50 coordinates (2 GB) instead. Results go to
 ``benchmarks/results/scale.json``.
 """
 
@@ -16,21 +16,29 @@ from typing import Any
 
 import click
 
-from benchmarks import measuring
-from benchmarks.measuring import best, costs, in_a_process, machine
-from benchmarks.size import ONE_THREAD, RESULTS
+from benchmarks import RESULTS
+from benchmarks.measuring import (
+    against_bounds,
+    best_of,
+    bounds_table,
+    costs,
+    exponent,
+    in_new_process,
+    machine,
+)
+from experiments.engine.executors import ONE_THREAD
 
-PATH = RESULTS.parent / "scale.json"
+PATH = RESULTS / "scale.json"
 DIM, DRAWS = 30, 5000
 DRAWS_GROW, DIMENSIONS_GROW = (5000, 50_000, 1_000_000), (10, 30, 100, 300)
 LARGE = ((1000, 10_000), (5_000_000, 50))
 BUDGET = 2**31
-CALLS, TIMES = 10, 30  # of the hot loop that are timed together, and how often
+CALLS, ROUNDS = 10, 30  # calls of the hot loop timed together, and how often that is repeated
 MOST = {"draws": 1.05, "coordinates": 1.2, "hot loop": 3.0, "memory": 1.0}
 
 
 def draws_in(path: Path, n: int, d: int) -> Any:
-    """Draws of N(0, I) in a file, written by parts and mapped."""
+    """Draws from N(0, I), written to a file in chunks and memory-mapped."""
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -43,7 +51,7 @@ def draws_in(path: Path, n: int, d: int) -> Any:
 
 
 def check(n: int, d: int, repetitions: int) -> dict[str, Any]:
-    """The default check in float32 of a closed-form target."""
+    """The default check in float32 against a closed-form target."""
     import numpy as np
 
     import steinwise as sw
@@ -56,13 +64,13 @@ def check(n: int, d: int, repetitions: int) -> dict[str, Any]:
         def run() -> None:
             sw.check(draws, target, **options)
 
-        few = sw.Gaussian(np.zeros(2), np.eye(2))
-        sw.check(np.array(draws[:500, :2]), few, **options)  # what is loaded once
+        # a small check first: what is loaded only once does not count
+        sw.check(np.array(draws[:500, :2]), sw.Gaussian(np.zeros(2), np.eye(2)), **options)
         return costs(run, repetitions) | {"evaluations": 0}
 
 
 def floors() -> dict[str, tuple[int, Callable[[], object]]]:
-    """What the machine itself is asked for: multiply-adds of a matrix product, and exps."""
+    """The speed of the machine itself: multiply-adds of a matrix product, and exps."""
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -76,9 +84,10 @@ def floors() -> dict[str, tuple[int, Callable[[], object]]]:
 
 
 def hot_loop() -> dict[str, Any]:
-    """Terms times features of many lines, beside the exps and multiply-adds that they need.
+    """Terms times features of many lines, compared with the exps and multiply-adds they need.
 
-    As many lines as a check takes at once, after a check, which leaves memory that is used again.
+    With as many lines as a check takes at once, and after a check, so that memory that the check
+    has allocated is reused.
     """
     import numpy as np
 
@@ -102,13 +111,13 @@ def hot_loop() -> dict[str, Any]:
         for _ in range(CALLS):
             transport.batch_products(sums, lines, x, x, weight, own, features)
 
-    # in turn: the processor is faster at some times than at others
+    # in turn, because the speed of the processor varies over time
     jobs = {"hot loop": (CALLS * x.size, run), **floors()}
     seconds = dict.fromkeys(jobs, math.inf)
-    for _ in range(TIMES):
+    for _ in range(ROUNDS):
         for name, (_, job) in jobs.items():
-            seconds[name] = min(seconds[name], best(job, 1))
-    exps = QUANTILES + 1  # of the kernel; a cosine, taken as one
+            seconds[name] = min(seconds[name], best_of(1, job).cpu_seconds)
+    exps = QUANTILES + 1  # those of the kernel, and a cosine, which counts as one
     # exponents, kernels, features, sketches without the line's own coordinate, pairs
     products = 3 * QUANTILES * (1 + transport.STEIN_TERMS) + transport.TERMS * features.count
     products += transport.TERMS * 2 * transport.SKETCHES + len(features.pairs)
@@ -127,74 +136,67 @@ def hot_loop() -> dict[str, Any]:
 
 
 def growth(measured: dict[str, Any], sizes: dict[int, str]) -> float:
-    return measuring.exponent({size: measured[one]["cpu_seconds"] for size, one in sizes.items()})
+    return exponent({size: measured[label]["cpu_seconds"] for size, label in sizes.items()})
 
 
 def figures(measured: dict[str, Any]) -> dict[str, Any]:
-    found = {}
+    values = {}
     few, many = DRAWS_GROW[0], DRAWS_GROW[-1]
     narrow, wide = DIMENSIONS_GROW[0], DIMENSIONS_GROW[-1]
     if name(many, DIM) in measured:
         in_n = growth(measured, {n: name(n, DIM) for n in DRAWS_GROW})
-        found[f"growth in n, {few} to {many}"] = (in_n, MOST["draws"])
+        values[f"growth in n, {few} to {many}"] = (in_n, MOST["draws"])
     in_d = growth(measured, {d: name(DRAWS, d) for d in DIMENSIONS_GROW})
-    found[f"growth in d, {narrow} to {wide}"] = (in_d, MOST["coordinates"])
-    found["hot loop, to its exps and products"] = (measured["hot loop"]["ratio"], MOST["hot loop"])
+    values[f"growth in d, {narrow} to {wide}"] = (in_d, MOST["coordinates"])
+    values["hot loop, to its exps and products"] = (measured["hot loop"]["ratio"], MOST["hot loop"])
     for n, d in ((many, DIM), *LARGE):
         if name(n, d) in measured:
             used = measured[name(n, d)]["peak_mb"] * 2**20 / BUDGET
-            found[f"memory of the budget, {name(n, d)}"] = (used, MOST["memory"])
-    return {
-        what: {"value": round(value, 3), "at most": most, "passes": value <= most}
-        for what, (value, most) in found.items()
-    }
+            values[f"memory of the budget, {name(n, d)}"] = (used, MOST["memory"])
+    return against_bounds(values)
 
 
 def name(n: int, d: int) -> str:
     return f"n = {n}, d = {d}"
 
 
-def table(found: dict[str, Any]) -> str:
+def table(results: dict[str, Any]) -> str:
     columns = ("cpu_seconds", "seconds", "peak_mb", "load")
     lines = [f"{'default check, float32':<28}" + "".join(f"{c:>13}" for c in columns)]
-    for one, values in found["measured"].items():
-        if one != "hot loop":
-            lines.append(f"{one:<28}" + "".join(f"{values[c]:>13}" for c in columns))
-    lines.append("")
-    for what, values in found["figures"].items():
-        mark = "ok" if values["passes"] else "NO"
-        lines.append(f"{what:<44}{values['value']:>9.3g}  at most {values['at most']:<6g} {mark}")
-    return "\n".join(lines)
+    for size, row in results["measured"].items():
+        if size != "hot loop":
+            lines.append(f"{size:<28}" + "".join(f"{row[c]:>13}" for c in columns))
+    return "\n".join([*lines, "", *bounds_table(results["figures"])])
 
 
 @click.command()
-@click.option("--one", type=str, hidden=True, help="Measure one in this process.")
+@click.option("--job", type=str, hidden=True, help="Measure one job in this process.")
 @click.option(
     "--large",
     is_flag=True,
-    help="Ten thousand coordinates, and five million draws (2 GB on disk), only.",
+    help="Only ten thousand coordinates and five million draws (2 GB on disk).",
 )
 @click.option("--quick", is_flag=True, help="Leave out a million draws.")
-def main(one: str | None, large: bool, quick: bool) -> None:
+def main(job: str | None, large: bool, quick: bool) -> None:
     """Measure CPU seconds and memory."""
-    if one is not None:
-        kind, *numbers = json.loads(one)
-        job = {"check": check, "hot loop": hot_loop}[kind]
-        click.echo(json.dumps(job(*numbers)))
+    if job is not None:
+        kind, *numbers = json.loads(job)
+        run = {"check": check, "hot loop": hot_loop}[kind]
+        click.echo(json.dumps(run(*numbers)))
         return
     measured = json.loads(PATH.read_text())["measured"] if PATH.exists() else {}
-    jobs = [(DRAWS, d) for d in DIMENSIONS_GROW] + [(n, DIM) for n in DRAWS_GROW]
-    for n, d in LARGE if large else dict.fromkeys(jobs):
+    sizes = [(DRAWS, d) for d in DIMENSIONS_GROW] + [(n, DIM) for n in DRAWS_GROW]
+    for n, d in LARGE if large else dict.fromkeys(sizes):
         if quick and n * d > DRAWS_GROW[1] * DIM:
             continue
         repetitions = 5 if n * d <= DRAWS * DIM else 2 if n * d <= DRAWS_GROW[1] * DIM else 1
-        job = ("check", n, d, repetitions)
-        measured[name(n, d)] = in_a_process("benchmarks.scale", job, ONE_THREAD)
+        arguments = ("check", n, d, repetitions)
+        measured[name(n, d)] = in_new_process("benchmarks.scale", arguments, ONE_THREAD)
         click.echo(f"{name(n, d)}: {measured[name(n, d)]}", err=True)
-    measured["hot loop"] = in_a_process("benchmarks.scale", ("hot loop",), ONE_THREAD)
-    found = {"measured": measured, "figures": figures(measured), "machine": machine()}
-    PATH.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
-    click.echo(table(found))
+    measured["hot loop"] = in_new_process("benchmarks.scale", ("hot loop",), ONE_THREAD)
+    results = {"measured": measured, "figures": figures(measured), "machine": machine()}
+    PATH.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
+    click.echo(table(results))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Chains with a known stationary law, all started from it: (chain, draw, d)."""
+"""Draws with a known distribution; chains, (chain, draw, d), start in their stationary one."""
 
 import functools
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import scipy.signal
 
 
 def independent(rng: np.random.Generator, covariance: np.ndarray, n: int) -> np.ndarray:
-    """(n, d) independent draws of N(0, covariance)."""
+    """Independent draws from N(0, covariance), shape (n, d)."""
     factor = np.linalg.cholesky(covariance)
     return rng.normal(size=(n, len(factor))) @ factor.T
 
@@ -18,7 +18,7 @@ def independent(rng: np.random.Generator, covariance: np.ndarray, n: int) -> np.
 def autoregressive(
     rng: np.random.Generator, rho: np.ndarray, chains: int, draws: int
 ) -> np.ndarray:
-    """AR(1) in every coordinate, x_t = rho x_{t-1} + sqrt(1 - rho^2) e_t; the law is N(0, I)."""
+    """AR(1) chains with stationary N(0, I): x_t = rho x_{t-1} + sqrt(1 - rho^2) e_t."""
     noise = rng.normal(size=(chains, draws, len(rho)))
     noise[:, 1:] *= np.sqrt(1 - rho**2)
     columns = [
@@ -35,25 +35,7 @@ def metropolis(
     step: float,
 ) -> np.ndarray:
     """Random-walk Metropolis, one chain for each row of `start`; rejections repeat a draw."""
-    with jax.enable_x64(True):
-        key = jax.random.key(int(rng.integers(2**31)))
-        return np.asarray(_metropolis(log_density, draws, key, jnp.asarray(start), step))
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _metropolis(log_density: Callable, draws: int, key, start, step):
-    def one(state, key):
-        x, height = state
-        key_move, key_accept = jax.random.split(key)
-        y = x + step * jax.random.normal(key_move, x.shape)
-        new = jax.vmap(log_density)(y)
-        accept = jnp.log(jax.random.uniform(key_accept, height.shape)) < new - height
-        state = jnp.where(accept[:, None], y, x), jnp.where(accept, new, height)
-        return state, state[0]
-
-    first = start, jax.vmap(log_density)(start)
-    _, x = jax.lax.scan(one, first, jax.random.split(key, draws))
-    return jnp.swapaxes(x, 0, 1)
+    return _run(_metropolis, rng, log_density, start, draws, step)
 
 
 def nuts(
@@ -63,10 +45,40 @@ def nuts(
     draws: int,
     step: float,
 ) -> np.ndarray:
-    """BlackJAX's NUTS with a fixed step and the identity as mass matrix."""
+    """BlackJAX's NUTS with a fixed step size and the identity as mass matrix."""
+    return _run(_nuts, rng, log_density, start, draws, step)
+
+
+def _run(
+    sampler: Callable,
+    rng: np.random.Generator,
+    log_density: Callable,
+    start: np.ndarray,
+    draws: int,
+    step: float,
+) -> np.ndarray:
     with jax.enable_x64(True):
         key = jax.random.key(int(rng.integers(2**31)))
-        return np.asarray(_nuts(log_density, draws, key, jnp.asarray(start), step))
+        return np.asarray(sampler(log_density, draws, key, jnp.asarray(start), step))
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _metropolis(log_density: Callable, draws: int, key, start, step):
+    def transition(state, key):
+        x, log_p = state
+        key_move, key_accept = jax.random.split(key)
+        proposal = x + step * jax.random.normal(key_move, x.shape)
+        log_p_proposal = jax.vmap(log_density)(proposal)
+        accept = jnp.log(jax.random.uniform(key_accept, log_p.shape)) < log_p_proposal - log_p
+        state = (
+            jnp.where(accept[:, None], proposal, x),
+            jnp.where(accept, log_p_proposal, log_p),
+        )
+        return state, state[0]
+
+    first = start, jax.vmap(log_density)(start)
+    _, x = jax.lax.scan(transition, first, jax.random.split(key, draws))
+    return jnp.swapaxes(x, 0, 1)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
@@ -77,11 +89,11 @@ def _nuts(log_density: Callable, draws: int, key, start, step):
     mass = jnp.ones(start.shape[1])
 
     def chain(key, start):
-        def one(state, key):
+        def transition(state, key):
             state, _ = kernel(key, state, log_density, step, mass)
             return state, state.position
 
         first = nuts.init(start, log_density)
-        return jax.lax.scan(one, first, jax.random.split(key, draws))[1]
+        return jax.lax.scan(transition, first, jax.random.split(key, draws))[1]
 
     return jax.vmap(chain)(jax.random.split(key, len(start)), start)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 import steinwise as sw
-from benchmarks import alternatives, examples
+from benchmarks import alternatives, targets
 from benchmarks.cases import LEVEL
 from benchmarks.power_cases import judge
 from experiments.engine.figures import (
@@ -63,12 +63,12 @@ METHODS: dict[str, AbstractMethod] = {
 
 def laplace(rng: np.random.Generator, n: int, d: int) -> tuple[np.ndarray, sw.Gaussian]:
     """Laplace(0, 1/sqrt 2)^d against N(0, I): means and variances are right."""
-    return alternatives.laplace(rng, n, d), examples.standard(d)
+    return alternatives.laplace(rng, n, d), targets.standard(d)
 
 
 def laplace_noise(rng: np.random.Generator, n: int, d: int) -> tuple[np.ndarray, sw.Gaussian]:
     """N(0, S_1) + Laplace(0, 1/sqrt 2)^d against N(0, S): means and covariances are right."""
-    law = sw.Gaussian(np.zeros(d), alternatives.equal(d, 2.0, 0.5))
+    law = sw.Gaussian(np.zeros(d), alternatives.equicorrelated(d, 2.0, 0.5))
     return alternatives.correlated_with_noise(d)(rng, n), law
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks import examples, simulate
+from benchmarks import simulate, targets
 from experiments.engine.figures import REFERENCE_LINE, legend, new_axes, style
 from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell
 from experiments.goodness_of_fit import (
@@ -35,9 +35,9 @@ class RightDraws(Panel):
         return {cell(method, **setting): times for method in SHOWN}
 
     def run(self, task: Task) -> Outcome:
-        law = examples.correlated(task["d"])
+        law = targets.correlated(task["d"])
         draws = simulate.independent(task.draws_generator(), law.covariance, task["n"])
-        exact = KCCSD(examples.gaussian_conditionals(law))
+        exact = KCCSD(targets.gaussian_conditionals(law))
         method = exact if task.cell.method == EXACT else METHODS[task.cell.method]
         return {"pvalue": pvalue(draws, law, method, task)}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import steinwise as sw
-from benchmarks import examples, simulate
+from benchmarks import simulate, targets
 from experiments.engine.figures import REFERENCE_LINE, legend, lines, log_ticks, new_axes, style
 from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell, rounded
 from experiments.goodness_of_fit import QUICK, counted, repetitions_of
@@ -48,12 +48,12 @@ class RightMarginals(Panel):
         }
 
     def run(self, task: Task) -> Outcome:
-        law = examples.correlated(task["d"])
+        law = targets.correlated(task["d"])
         draws = simulate.independent(task.draws_generator(), law.covariance, task["n"])
         found = sw.kccsd(
             draws,
-            examples.standard(task["d"]),
-            conditional=examples.gaussian_conditionals(law) if task.cell.method == EXACT else None,
+            targets.standard(task["d"]),
+            conditional=targets.gaussian_conditionals(law) if task.cell.method == EXACT else None,
             seed=task.seed(),
             independent=True,
             progress=False,

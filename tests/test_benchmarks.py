@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 
+from benchmarks.case_runner import run_case
 from benchmarks.cases import Case, Outcome, Rule
-from benchmarks.size import run_case
 
 
 def repeat(name: str, repetition: int) -> dict[str, Outcome]:

@@ -22,7 +22,7 @@ ONE_THREAD = {  # a sum over threads has no fixed order, and processes are what 
 PATIENCE = 60  # seconds that workers of a cluster have to come
 
 
-def performed(
+def perform_calls(
     calls: Mapping[Key, tuple[Callable[..., Result], *tuple[Any, ...]]],
     executor: Executor,
     in_flight: int,

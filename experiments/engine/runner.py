@@ -11,7 +11,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from experiments.engine.executors import ONE_THREAD, performed
+from experiments.engine.executors import ONE_THREAD, perform_calls
 from experiments.engine.progress import Progress
 from experiments.engine.records import Done, Store
 from experiments.engine.tasks import Cell, Found, Panel, Seconds, Task
@@ -79,7 +79,7 @@ def run(
                 for task, panel in tasks.items()
                 if panel.timed == timed and task not in done
             }
-            for task, result in performed(missing, executor, 1 if timed else 2 * workers):
+            for task, result in perform_calls(missing, executor, 1 if timed else 2 * workers):
                 add[task.study](task, result)
                 progress.count(task, result)
                 if time.monotonic() - merged > MERGE_EVERY:

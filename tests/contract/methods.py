@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 import steinwise as sw
-from benchmarks.examples import gaussian_conditionals
+from benchmarks.targets import gaussian_conditionals
 from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batches import plan_batches
 from steinwise.conditionals import KDE, Histogram, Linear, MixtureDensity

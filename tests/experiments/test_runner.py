@@ -243,7 +243,7 @@ def test_what_is_under_way_when_a_task_fails_is_not_lost():
 
     calls = {i: (call, *of) for i, of in enumerate([("long", 0.4), ("fails", 0), ("never", 0)])}
     with ThreadPoolExecutor(2) as executor:
-        found = executors.performed(calls, executor, 2)
+        found = executors.perform_calls(calls, executor, 2)
         assert next(found) == (0, "long")
         with pytest.raises(ArithmeticError):
             next(found)

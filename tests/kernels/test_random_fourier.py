@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import steinwise as sw
-from benchmarks.examples import gaussian_conditionals
+from benchmarks.targets import gaussian_conditionals
 from steinwise import functional
 from steinwise._internal.run_options import RunOptions
 from steinwise.draws.samples import Samples

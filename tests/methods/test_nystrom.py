@@ -5,7 +5,7 @@ import pytest
 
 import steinwise as sw
 from benchmarks import simulate
-from benchmarks.size import interval
+from benchmarks.rates import interval
 from steinwise._internal.run_options import RunOptions
 from steinwise.draws.samples import Samples
 from steinwise.methods import KSD, NystromKSD

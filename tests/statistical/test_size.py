@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 import steinwise as sw
-from benchmarks import examples, simulate
-from benchmarks.cases import CASES, generator, independent_draws, repeat, verdict
-from benchmarks.size import interval, passes, summarise
+from benchmarks import simulate, statistic_kinds, targets
+from benchmarks.cases import generator
+from benchmarks.rates import interval, passes, summarise
+from benchmarks.size_cases import CASES, independent_draws, repeat, verdict
 
 CHAIN_CASES = ["ar-0", "ar-0.5", "ar-0.9", "ar-0.95", "metropolis-gaussian", "metropolis-banana"]
 
 
-def rate(draw, problem: examples.Problem, statistic: str, repetitions: int) -> float:
+def rate(draw, problem: statistic_kinds.Problem, statistic: str, repetitions: int) -> float:
     """The share of rejections, over draws made by `draw(rng)`."""
     method = problem.methods[statistic]
     outcomes = [
@@ -36,8 +37,8 @@ def rate(draw, problem: examples.Problem, statistic: str, repetitions: int) -> f
 )
 def test_independent_draws(statistic: str, repetitions: int) -> None:
     """Catches signs per pair instead of per draw, and pairs of a draw with itself kept in."""
-    problem = examples.gaussian_problem(examples.correlated(4))
-    covariance = examples.correlated(4).covariance
+    problem = statistic_kinds.gaussian_problem(targets.correlated(4))
+    covariance = targets.correlated(4).covariance
 
     def draw(rng: np.random.Generator) -> sw.Samples:
         return independent_draws(rng, covariance, 50)
@@ -49,7 +50,7 @@ def test_independent_draws(statistic: str, repetitions: int) -> None:
 @pytest.mark.parametrize("statistic", ["mean (fixed functions)", "features"])
 def test_chains(statistic: str) -> None:
     """Catches batches of one draw (rejects 0.7) and neighbouring batches kept in (0.18)."""
-    problem = examples.gaussian_problem(examples.standard(3))
+    problem = statistic_kinds.gaussian_problem(targets.standard(3))
 
     def draw(rng: np.random.Generator) -> np.ndarray:
         return simulate.autoregressive(rng, np.full(3, 0.8), 4, 800)
@@ -60,7 +61,7 @@ def test_chains(statistic: str) -> None:
 
 def test_short_batches_reject_too_often() -> None:
     """Shows that the test above could fail: taken as independent, the same chains are rejected."""
-    problem = examples.gaussian_problem(examples.standard(3))
+    problem = statistic_kinds.gaussian_problem(targets.standard(3))
 
     def draw(rng: np.random.Generator) -> sw.Samples:
         chains = simulate.autoregressive(rng, np.full(3, 0.8), 4, 60)  # one draw in a batch

@@ -12,7 +12,7 @@ import pytest
 
 import steinwise as sw
 from benchmarks import simulate
-from benchmarks.size import interval
+from benchmarks.rates import interval
 
 Draw = Callable[[np.random.Generator], np.ndarray]
 
