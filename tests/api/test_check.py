@@ -53,7 +53,7 @@ def _own_law(shift: float) -> sw.methods.KCCSD:
         ({"memory": -5}, "memory is -5"),
         ({"batch_length": 0}, "batch_length is 0"),
         ({"batch_length": 2.5}, r"batch_length is 2\.5"),
-        ({"names": ["a"]}, "1 names came for 2 coordinates"),
+        ({"names": ["a"]}, "1 names were given for 2 coordinates"),
         ({"target": "normal"}, "target is of type str"),
     ],
     ids=lambda value: str(value)[:30] if isinstance(value, dict) else "",

@@ -102,7 +102,7 @@ def test_the_order_of_independent_draws_does_not_matter(name: str) -> None:
     inside a batch are left out; `statistic` sees to it that every draw is a batch.
     """
     for fitted, tested in prepared(WITHOUT_CHOICE.get(name, method(name, 3)), draws(1)):
-        mixed = tested.in_order(another_order(name, tested.n))
+        mixed = tested.reordered(another_order(name, tested.n))
         assert not np.array_equal(mixed.values, tested.values)
         one, other = statistic(fitted, tested), statistic(fitted, mixed)
         assert one == pytest.approx(other, rel=1e-7, abs=1e-12)

@@ -10,7 +10,7 @@ from dask.distributed import Client, LocalCluster
 
 import steinwise as sw
 from benchmarks import simulate
-from steinwise.draws.storage import mapped, read_rows, take_rows
+from steinwise.draws.storage import map_slabs, read_rows, take_rows
 from steinwise.methods.transported import slab_pass as walks
 
 TARGET = sw.Gaussian(np.zeros(3), np.eye(3))
@@ -59,7 +59,7 @@ def test_rows_are_counted_through_all_chains(part: slice) -> None:
     index = np.array([0, 9, 10, 29])
     np.testing.assert_array_equal(take_rows(stored, index), flat[index])
     for one in (values, stored):
-        pieces = list(mapped(one, lambda start, rows: (start, rows), 4))
+        pieces = list(map_slabs(one, lambda start, rows: (start, rows), 4))
         assert [piece[0] for _, piece in pieces] == [where.start for where, _ in pieces]
         np.testing.assert_array_equal(np.concatenate([rows for _, (_, rows) in pieces]), flat)
 

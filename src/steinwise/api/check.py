@@ -7,21 +7,18 @@ from typing import Any
 import numpy as np
 
 import steinwise
+from steinwise._internal.coordinates import choose_coordinates
 from steinwise._internal.memory import budget_bytes
 from steinwise._internal.random import seed_words
 from steinwise._internal.run_options import RunOptions
-from steinwise._internal.validation import (
-    choose_coordinates,
-    require_at_least,
-    require_level,
-    require_whole,
-)
-from steinwise.calibration.batches import MIN_BATCHES, BatchPlan, plan_batches
+from steinwise._internal.validation import require_at_least, require_level, require_whole
+from steinwise.calibration.batch_plan import MIN_BATCHES, BatchPlan, plan_batches
 from steinwise.calibration.pvalues import Calibration, averaged
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, SteinwiseWarning
 from steinwise.methods import BY_NAME, AbstractMethod
-from steinwise.results.check import CheckResult, DrawsSummary
+from steinwise.results.check import CheckResult
+from steinwise.results.findings import DrawsSummary
 from steinwise.target import AbstractTarget, as_target
 
 PRECISIONS = ("float64", "float32")

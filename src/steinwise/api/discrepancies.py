@@ -8,16 +8,13 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float
 
+from steinwise._internal.coordinates import choose_coordinates
 from steinwise._internal.memory import budget_bytes
 from steinwise._internal.run_options import RunOptions
-from steinwise._internal.validation import (
-    Estimator,
-    choose_coordinates,
-    is_whole,
-    require_estimator,
-)
+from steinwise._internal.validation import Estimator, is_whole, require_estimator
 from steinwise.calibration.batch_sums import BatchSums
-from steinwise.calibration.batches import BatchPlan, cut_into, plan_batches
+from steinwise.calibration.batch_plan import BatchPlan, plan_batches
+from steinwise.calibration.batches import cut_into
 from steinwise.calibration.jackknife import standard_error
 from steinwise.conditionals import AbstractConditional, Histogram
 from steinwise.draws.samples import Samples
@@ -26,7 +23,7 @@ from steinwise.kernels import RBF, AbstractKernel
 from steinwise.methods import FSSD, KCCSD, KSD, RFSD, SlicedKSD
 from steinwise.methods.statistics import AbstractStatistic
 from steinwise.methods.statistics.gram import pair_parts
-from steinwise.results.check import Discrepancy
+from steinwise.results.discrepancy import Discrepancy
 from steinwise.target import AbstractTarget, as_target
 
 
@@ -112,7 +109,7 @@ def kccsd(
         description=method.describe(),
         witness=method.witness(samples, density, run) if blocks is None else None,
         parts_by=statistic.each_draw,
-        places=samples.places,
+        places=samples.draw_index,
     )
 
 
@@ -177,7 +174,7 @@ def ksd(
         names=samples.names,
         description=f"{method.describe()}, {estimator.upper()}-statistic",
         parts_by=partial(pair_parts, statistic),
-        places=samples.places,
+        places=samples.draw_index,
     )
 
 
