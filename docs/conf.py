@@ -5,7 +5,6 @@ show without a script.
 """
 
 import html
-import re
 
 import steinwise
 
@@ -56,12 +55,6 @@ def visit_block(translator, node):
     raise nodes.SkipNode
 
 
-def without_private(app, what, name, thing, options, signature, returns):  # noqa: ARG001
-    """Signatures without what `fit` puts into a stand-in."""
-    return (re.sub(r", _\w+=None", "", signature), returns) if signature else None
-
-
 def setup(app):
-    app.connect("autodoc-process-signature", without_private)
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
     return {"parallel_read_safe": True}
