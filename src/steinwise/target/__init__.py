@@ -1,11 +1,12 @@
-"""Targets: a density known up to a constant, seen through its score.
+"""Targets: densities known up to a constant, used through their scores.
 
-Three ways in: a JAX log density (`Target`), a score function of the host (`Target.from_score`),
-and the closed form of a Gaussian (`Gaussian`).
+A target comes from a JAX log density (`Target`), from a score function in NumPy
+(`Target.from_score`), or from the closed form of a Gaussian (`Gaussian`).
 """
 
-from steinwise.target.autodiff import Target, as_target
+from steinwise.target.autodiff import Target
 from steinwise.target.base import AbstractTarget
+from steinwise.target.conversion import as_target
 from steinwise.target.gaussian import Gaussian
 from steinwise.target.host import HostTarget
 

@@ -1,32 +1,17 @@
-"""A target from a JAX log density: derivatives along coordinate lines, not full gradients."""
+"""A target from a JAX log density: derivatives along single lines, not full gradients."""
 
-import functools
-import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from steinwise._internal.memory import chunks
+from steinwise._internal.compiled import call_in_chunks, rows_of
 from steinwise.errors import InputError
 from steinwise.target.base import DEFAULT_MEMORY, AbstractTarget, require_finite
-from steinwise.target.differentiation import (
-    Plan,
-    block_gradient,
-    check_lines,
-    gradient,
-    make_plan,
-    on_direction,
-    on_line,
-    precision,
-)
-
-POINTS_PER_CALL = (256, 2048, 16384)  # evaluations in one compiled call, the smallest that will do
-POINTS_PER_BATCH = 256  # evaluations that are vectorised together inside it
+from steinwise.target.differentiation import DifferentiationPlan, check_lines, plan_differentiation
+from steinwise.target.host import HostTarget
+from steinwise.target.pointwise import compile_over_points, points_per_call
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +23,10 @@ class Target(AbstractTarget):
     log_density
         ``x`` of shape (d,) to a scalar.
     lines
-        ``lines(x, j, y)``: the conditional score where the model has a cheaper one than a
-        derivative of `log_density`. For a coordinate, `j` is an integer, `y` a scalar and the
-        result d log p / d x_j at x with x_j replaced by y. For a block, `j` and `y` are vectors of
-        the same length, and so is the result.
+        ``lines(x, j, y)``: the conditional score, if the model has a cheaper one than a derivative
+        of `log_density`. For a coordinate, `j` is an integer, `y` a scalar and the result
+        d log p / d x_j at x with x_j replaced by y. For a block, `j` and `y` are vectors of the
+        same length, and so is the result.
 
     Examples
     --------
@@ -90,24 +75,18 @@ class Target(AbstractTarget):
             Optional: ``lines(x, j, y)`` with x (n, d) and y (n, m) to (n, m) for a coordinate;
             j of length b and y (n, m, b) to (n, m, b) for a block.
         """
-        from steinwise.target.host import HostTarget
-
         return HostTarget(score, log_density, lines)
-
-    @property
-    def dim(self) -> int | None:
-        return None
 
     def prepare(self, d: int) -> str:
         return self._plan(d).dtype
 
     def score(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray:
-        found = self._at_points("score", x.shape[1], memory, len(x), lambda i: (x[i],))
-        require_finite(found, x, 0, np.arange(x.shape[1]), axis=1)
-        return found
+        scores = self._at_points("score", x.shape[1], memory, len(x), rows_of(x))
+        require_finite(scores, x, 0, np.arange(x.shape[1]), axis=1)
+        return scores
 
     def log_values(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray:
-        return self._at_points("value", x.shape[1], memory, len(x), lambda i: (x[i],))
+        return self._at_points("value", x.shape[1], memory, len(x), rows_of(x))
 
     def line_scores(
         self,
@@ -119,9 +98,9 @@ class Target(AbstractTarget):
         first_row: int = 0,
     ) -> np.ndarray:
         index = np.asarray(coordinates, dtype=np.int32)
-        found = self._on_lines("line", x, y, index, memory)
-        require_finite(found, x, first_row, index, axis=1)
-        return found
+        scores = self._on_lines("line", x, y, index, memory)
+        require_finite(scores, x, first_row, index, axis=1)
+        return scores
 
     def line_values(
         self,
@@ -134,8 +113,8 @@ class Target(AbstractTarget):
         index = np.asarray(coordinates, dtype=np.int32)
         if self.lines is not None:
             return None, self._on_lines("line", x, y, index, memory)
-        found = self._on_lines("line value", x, y, index, memory)
-        return found[..., 0], found[..., 1]
+        values_and_slopes = self._on_lines("line value", x, y, index, memory)
+        return values_and_slopes[..., 0], values_and_slopes[..., 1]
 
     def direction_values(
         self,
@@ -145,8 +124,8 @@ class Target(AbstractTarget):
         *,
         memory: int = DEFAULT_MEMORY,
     ) -> tuple[np.ndarray | None, np.ndarray]:
-        found = self._on_lines("direction value", x, steps, directions, memory)
-        return found[..., 0], found[..., 1]
+        values_and_slopes = self._on_lines("direction value", x, steps, directions, memory)
+        return values_and_slopes[..., 0], values_and_slopes[..., 1]
 
     def block_scores(
         self,
@@ -166,19 +145,20 @@ class Target(AbstractTarget):
         def points(i: np.ndarray) -> tuple[np.ndarray, ...]:
             return x[i // y.shape[1]], np.broadcast_to(index, (len(i), len(index))), flat[i]
 
-        found = self._at_points("block", x.shape[1], memory, len(flat), points).reshape(y.shape)
-        require_finite(found, x, first_row, index, axis=2)
-        return found
+        scores = self._at_points("block", x.shape[1], memory, len(flat), points).reshape(y.shape)
+        require_finite(scores, x, first_row, index, axis=2)
+        return scores
 
     def _on_lines(
-        self, kind: str, x: np.ndarray, y: np.ndarray, index: np.ndarray, memory: int
+        self, kind: str, x: np.ndarray, y: np.ndarray, lines: np.ndarray, memory: int
     ) -> np.ndarray:
+        """A function at points y (row, line, point) of lines through the rows of x."""
         flat = y.reshape(-1)
-        lines, per_line = y.shape[1], y.shape[2]
+        lines_per_row, points_per_line = y.shape[1], y.shape[2]
 
         def points(i: np.ndarray) -> tuple[np.ndarray, ...]:
-            line = i // per_line
-            return x[line // lines], index[line % lines], flat[i]
+            line = i // points_per_line
+            return x[line // lines_per_row], lines[line % lines_per_row], flat[i]
 
         found = self._at_points(kind, x.shape[1], memory, y.size, points)
         return found.reshape(*y.shape, *found.shape[1:])
@@ -189,86 +169,27 @@ class Target(AbstractTarget):
         d: int,
         memory: int,
         count: int,
-        points: Callable[[np.ndarray], tuple[np.ndarray, ...]],
+        points: Callable[[np.ndarray], tuple[np.ndarray | None, ...]],
     ) -> np.ndarray:
-        """Run a compiled function over points, in calls of few sizes, so that it compiles rarely.
-
-        `points(i)` gives the arguments of the points numbered i, one row each.
-        """
+        """A function at points; `points(i)` gives the arguments of those numbered i, a row each."""
         plan = self._plan(d)
-        compiled = self._function(kind, plan)
-        most = _points_within(memory, d)
-        size = min(most, next(s for s in POINTS_PER_CALL if s >= min(count, POINTS_PER_CALL[-1])))
-        pieces = []
-        with precision(plan.wide):
-            for part in chunks(count, size):
-                index = np.minimum(np.arange(part.start, part.start + size), count - 1)
-                found = np.asarray(compiled(*points(index)), dtype=np.float64)
-                pieces.append(found[: part.stop - part.start])
-        return np.concatenate(pieces)
+        function = self._compile(kind, plan)
+        size = points_per_call(count, d, memory)
+        found = call_in_chunks(function, points, count, size, wide=plan.wide)
+        return found.astype(np.float64, copy=False)
 
-    def _function(self, kind: str, plan: Plan) -> Callable[..., Array]:
+    def _compile(self, kind: str, plan: DifferentiationPlan) -> Callable[..., Array]:
         cache: dict = self._compiled  # type: ignore[attr-defined]
         key = (kind, plan)
         if key not in cache:
-            cache[key] = jax.jit(functools.partial(_map_points, self._build(kind, plan)))
+            cache[key] = compile_over_points(kind, plan, self.log_density, self.lines)
         return cache[key]
 
-    def _build(self, kind: str, plan: Plan) -> Callable[..., Array]:
-        """The function of one point."""
-        p = self.log_density
-        if kind == "value":
-            return p
-        if kind == "score":
-            return gradient(p, plan.score)
-        if kind == "block":
-            return self.lines or block_gradient(p, plan.score)
-        if kind == "line":
-            return self.lines or (lambda x, j, y: on_line(p, plan.line, x, j, y)[1])
-        along = {"line value": on_line, "direction value": on_direction}[kind]
-        return lambda *point: jnp.stack(along(p, plan.line, *point))
-
-    def _plan(self, d: int) -> Plan:
-        plans: dict[int, Plan] = self._plans  # type: ignore[attr-defined]
+    def _plan(self, d: int) -> DifferentiationPlan:
+        plans: dict[int, DifferentiationPlan] = self._plans  # type: ignore[attr-defined]
         if d not in plans:
-            plan = make_plan(self.log_density, d)
+            plan = plan_differentiation(self.log_density, d)
             if self.lines is not None:
                 check_lines(self.lines, d, plan)
             plans[d] = plan
         return plans[d]
-
-
-def as_target(target: Any) -> AbstractTarget:
-    """A target from what the user gave: a target, or a plain callable log density."""
-    if isinstance(target, AbstractTarget):
-        return target
-    if isinstance(target, types.FunctionType):
-        return _target_of_function(target)
-    if callable(target):
-        density: Any = target
-        return Target(density)
-    raise InputError(
-        f"target is of type {type(target).__name__}: expected a log density (a JAX-traceable "
-        "function of one draw), sw.Target(...), sw.Target.from_score(...) or sw.Gaussian(...)."
-    )
-
-
-@functools.lru_cache(maxsize=16)
-def _target_of_function(function: types.FunctionType) -> Target:
-    return Target(function)  # the same function again need not compile again
-
-
-def _points_within(memory: int, d: int) -> int:
-    """Evaluations per compiled call: each is given room for 32 copies of its point."""
-    return int(np.clip(memory // (8 * d * 32), 1, POINTS_PER_CALL[-1]))
-
-
-def _map_points(function: Callable, *points: Array) -> Array:
-    """function(point) for every row of the arguments, a batch at a time to bound the memory."""
-    count = len(points[0])
-    batch = min(POINTS_PER_BATCH, count)
-    pad = -count % batch
-    batches = [jnp.concatenate([a, jnp.repeat(a[-1:], pad, axis=0)]) for a in points]
-    batches = tuple(a.reshape(-1, batch, *a.shape[1:]) for a in batches)
-    out = jax.lax.map(lambda some: jax.vmap(function)(*some), batches)
-    return out.reshape(-1, *out.shape[2:])[:count]

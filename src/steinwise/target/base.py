@@ -1,4 +1,4 @@
-"""What every method asks of a target."""
+"""What a target must provide: its score, its log density where known, both along lines."""
 
 import abc
 
@@ -14,14 +14,9 @@ DEFAULT_MEMORY = 2**30
 class AbstractTarget(abc.ABC):
     """A density p on R^d, known through its score b(x) = grad log p(x).
 
-    The three scores take and give NumPy arrays in float64, work in chunks within `memory` bytes,
-    and agree with each other: ``line_scores`` at ``y = x_j`` is column j of ``score``.
+    All functions take and return NumPy arrays in float64, work in chunks within `memory` bytes, and
+    agree with each other: ``line_scores`` at ``y = x_j`` is column j of ``score``.
     """
-
-    @property
-    @abc.abstractmethod
-    def dim(self) -> int | None:
-        """The dimension d where the target knows it."""
 
     @abc.abstractmethod
     def prepare(self, d: int) -> str:
@@ -37,7 +32,7 @@ class AbstractTarget(abc.ABC):
         *,
         memory: int = DEFAULT_MEMORY,  # noqa: ARG002
     ) -> Float[np.ndarray, " n"] | None:
-        """log p(x_i), up to one constant for all draws; None where only scores are to be had."""
+        """log p(x_i), up to one constant for all draws; None if only scores are available."""
         return None
 
     @abc.abstractmethod
@@ -66,7 +61,7 @@ class AbstractTarget(abc.ABC):
     ) -> tuple[Float[np.ndarray, "n c m"] | None, Float[np.ndarray, "n c m"]]:
         """log p along lines, up to a constant per line, and its derivative there.
 
-        The log density is None where only scores are to be had. Neither need be finite.
+        The log density is None if only scores are available. Neither need be finite.
         """
 
     @abc.abstractmethod
@@ -78,16 +73,17 @@ class AbstractTarget(abc.ABC):
         *,
         memory: int = DEFAULT_MEMORY,
     ) -> tuple[Float[np.ndarray, "n c m"] | None, Float[np.ndarray, "n c m"]]:
-        """The same along other directions: at x_i + step * direction."""
+        """As `line_values`, along any directions: at x_i + step * direction."""
 
     def normal_along(
         self,
         x: Rows,  # noqa: ARG002
         directions: Float[np.ndarray, "c d"] | Int[np.ndarray, " c"],  # noqa: ARG002
     ) -> tuple[Float[np.ndarray, "n c"], Float[np.ndarray, " c"]] | None:
-        """Where p along a line is known to be normal: the step to its mean, and its sd.
+        """The step from x_i to the mean of p along a line, and its sd, if p is normal there.
 
-        A vector of integers stands for coordinates, a matrix for directions.
+        `directions` is a vector of coordinates or a matrix of directions. None if p is not known
+        to be normal.
         """
         return None
 
@@ -105,6 +101,7 @@ class AbstractTarget(abc.ABC):
 
 
 def check_dimension(expected: int, d: int) -> None:
+    """Refuse draws of d coordinates for a target that has another number of them."""
     if d != expected:
         raise InputError(
             f"the draws have {d} coordinates and the target has {expected}. The last axis of the "
@@ -125,7 +122,7 @@ def require_finite(
 ) -> None:
     """Raise unless every score is finite; name the draw, the coordinate and the point.
 
-    `coordinates` says which coordinate an index along `axis` of the scores stands for.
+    An index i along `axis` of the scores belongs to coordinate `coordinates[i]`.
     """
     bad = ~np.isfinite(scores)
     if not bad.any():

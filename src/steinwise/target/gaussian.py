@@ -46,16 +46,12 @@ class Gaussian(AbstractTarget):
             smallest = np.linalg.eigvalsh(covariance_array)[0]
             raise InputError(
                 f"the covariance is not positive definite: its smallest eigenvalue is "
-                f"{smallest:.3g}. Was a precision or a correlation matrix meant?"
+                f"{smallest:.3g}. Is it a precision or a correlation matrix by mistake?"
             ) from error
         precision = scipy.linalg.cho_solve(factor, np.eye(d))
         object.__setattr__(self, "mean", mean_array)
         object.__setattr__(self, "covariance", covariance_array)
         object.__setattr__(self, "precision", (precision + precision.T) / 2)
-
-    @property
-    def dim(self) -> int | None:
-        return self.mean.size
 
     def prepare(self, d: int) -> str:
         check_dimension(self.mean.size, d)

@@ -1,4 +1,4 @@
-"""A target from a host score function, as users of Stan and PyTorch have it."""
+"""A target from a score function that runs on the host, as Stan and PyTorch provide it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,10 @@ from steinwise._internal.memory import chunks
 from steinwise.errors import InputError, TargetError
 from steinwise.target.base import DEFAULT_MEMORY, AbstractTarget, require_finite
 
+# Rows of one call of the user's function: enough to vectorise, few enough that a slow function
+# returns within a moment, so that an interruption is noticed.
 ROWS_PER_CALL = 4096
+COPIES_PER_ROW = 16  # of a row's size: room for what the function computes on the way
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,19 +30,14 @@ class HostTarget(AbstractTarget):
                 "(n, d) -> (n, d)."
             )
 
-    @property
-    def dim(self) -> int | None:
-        return None
-
     def prepare(self, d: int) -> str:  # noqa: ARG002
         return "float64"
 
     def score(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray:
         out = np.empty(x.shape)
         for part in chunks(len(x), _rows_within(memory, x.shape[1])):
-            # a copy: NumPy code often writes into its argument
-            some = x[part].copy()
-            out[part] = self._call(self.score_function, (some,), some.shape, "score")
+            rows = x[part].copy()  # NumPy code often writes into its argument
+            out[part] = self._call(self.score_function, (rows,), rows.shape, "score")
             require_finite(out[part], x[part], part.start, np.arange(x.shape[1]), axis=1)
         return out
 
@@ -48,8 +46,8 @@ class HostTarget(AbstractTarget):
             return None
         out = np.empty(len(x))
         for part in chunks(len(x), _rows_within(memory, x.shape[1])):
-            some = x[part].copy()
-            out[part] = self._call(self.log_density, (some,), (len(some),), "log density")
+            rows = x[part].copy()
+            out[part] = self._call(self.log_density, (rows,), (len(rows),), "log density")
         return out
 
     def line_scores(
@@ -63,7 +61,7 @@ class HostTarget(AbstractTarget):
     ) -> np.ndarray:
         out = np.empty(y.shape)
         for c, j in enumerate(coordinates):
-            out[:, c] = self._replaced(x, int(j), y[:, c, :, None], memory, first_row)[..., 0]
+            out[:, c] = self._scores_with(x, int(j), y[:, c, :, None], memory, first_row)[..., 0]
         return out
 
     def line_values(
@@ -80,7 +78,7 @@ class HostTarget(AbstractTarget):
             return self.direction_values(x, directions, steps, memory=memory)
         slopes = np.empty(y.shape)
         for c, j in enumerate(coordinates):
-            slopes[:, c] = self._replaced(x, int(j), y[:, c, :, None], memory, None)[..., 0]
+            slopes[:, c] = self._scores_with(x, int(j), y[:, c, :, None], memory, None)[..., 0]
         return None, slopes
 
     def direction_values(
@@ -95,14 +93,14 @@ class HostTarget(AbstractTarget):
         values = None if self.log_density is None else np.empty(steps.shape)
         for part in chunks(len(x), max(1, _rows_within(memory, x.shape[1]) // steps.shape[2])):
             for c, direction in enumerate(directions):
-                some = steps[part, c]
-                moved = (x[part, None] + some[..., None] * direction).reshape(-1, x.shape[1])
-                found = self._call(self.score_function, (moved,), moved.shape, "score")
-                slopes[part, c] = (found @ direction).reshape(some.shape)
+                step = steps[part, c]
+                moved = (x[part, None] + step[..., None] * direction).reshape(-1, x.shape[1])
+                scores = self._call(self.score_function, (moved,), moved.shape, "score")
+                slopes[part, c] = (scores @ direction).reshape(step.shape)
                 if values is not None:
                     assert self.log_density is not None
-                    found = self._call(self.log_density, (moved,), moved.shape[:1], "log density")
-                    values[part, c] = found.reshape(some.shape)
+                    logs = self._call(self.log_density, (moved,), moved.shape[:1], "log density")
+                    values[part, c] = logs.reshape(step.shape)
         return values, slopes
 
     def block_scores(
@@ -114,9 +112,9 @@ class HostTarget(AbstractTarget):
         memory: int = DEFAULT_MEMORY,
         first_row: int = 0,
     ) -> np.ndarray:
-        return self._replaced(x, np.asarray(block), y, memory, first_row)
+        return self._scores_with(x, np.asarray(block), y, memory, first_row)
 
-    def _replaced(
+    def _scores_with(
         self,
         x: np.ndarray,
         index: int | np.ndarray,
@@ -132,18 +130,18 @@ class HostTarget(AbstractTarget):
         columns = np.atleast_1d(index)
         rows = max(1, _rows_within(memory, x.shape[1]) // y.shape[1])
         for part in chunks(len(x), rows):
-            some = y[part]
+            new = y[part]
             if self.lines is not None:
-                points = some[..., 0] if isinstance(index, int) else some
+                points = new[..., 0] if isinstance(index, int) else new
                 arguments = (x[part].copy(), index, points.copy())
-                found = self._call(self.lines, arguments, points.shape, "lines")
-                out[part] = found.reshape(some.shape)
+                scores = self._call(self.lines, arguments, points.shape, "lines")
+                out[part] = scores.reshape(new.shape)
             else:
-                moved = np.repeat(x[part, None], some.shape[1], axis=1)
-                moved[..., columns] = some
+                moved = np.repeat(x[part, None], new.shape[1], axis=1)
+                moved[..., columns] = new
                 flat = moved.reshape(-1, x.shape[1])
-                found = self._call(self.score_function, (flat,), flat.shape, "score")
-                out[part] = found.reshape(moved.shape)[..., columns]
+                scores = self._call(self.score_function, (flat,), flat.shape, "score")
+                out[part] = scores.reshape(moved.shape)[..., columns]
             if first_row is not None:
                 require_finite(out[part], x[part], first_row + part.start, columns, axis=2)
         return out
@@ -151,6 +149,7 @@ class HostTarget(AbstractTarget):
     def _call(
         self, function: Callable, arguments: tuple, shape: tuple[int, ...], name: str
     ) -> np.ndarray:
+        """Call a function of the user's and check what it returns."""
         given = ", ".join(str(np.shape(a)) if np.ndim(a) else str(a) for a in arguments)
         try:
             out = np.asarray(function(*arguments))
@@ -169,4 +168,4 @@ class HostTarget(AbstractTarget):
 
 
 def _rows_within(memory: int, d: int) -> int:
-    return int(np.clip(memory // (8 * d * 16), 1, ROWS_PER_CALL))
+    return int(np.clip(memory // (8 * d * COPIES_PER_ROW), 1, ROWS_PER_CALL))
