@@ -23,6 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from steinwise._internal.compiled import precision
 from steinwise._internal.memory import chunks
 from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batches import Batches
@@ -31,7 +32,8 @@ from steinwise.functional import kccsd_contributions
 from steinwise.kernels import AbstractKernel
 from steinwise.kernels.per_coordinate import one_per_coordinate
 from steinwise.kernels.precision import in_precision_of
-from steinwise.target.differentiation import Plan, gradient, on_line, precision
+from steinwise.target.derivatives import along_coordinate, gradient
+from steinwise.target.differentiation import DifferentiationPlan
 
 LARGEST_TILE, ROWS_PER_CALL = 512, 256
 
@@ -94,7 +96,7 @@ class PairEquations(AbstractEquations):
     """KSD: y is another draw, in a batch that is neither x's own nor next to it."""
 
     model: Model
-    plan: Plan
+    plan: DifferentiationPlan
     kernel: AbstractKernel
     x: Float[np.ndarray, "n d"]
     batches: Batches
@@ -228,7 +230,7 @@ class ConditionalEquations(AbstractEquations):
     """KCC-SD: y from a stand-in for q(x_j | x_-j), learnt from other draws, one per coordinate."""
 
     model: Model
-    plan: Plan
+    plan: DifferentiationPlan
     kernel: AbstractKernel  # as one per coordinate
     conditional: AbstractConditional
     x: Float[np.ndarray, "n d"]
@@ -301,7 +303,9 @@ def _per_row(count: int) -> Callable:
 
     def wrap(function: Callable) -> Callable:
         @functools.partial(jax.jit, static_argnums=(0, 1))
-        def compiled(model: Model, plan: Plan, theta: Array, *arguments: Any) -> Array:
+        def compiled(
+            model: Model, plan: DifferentiationPlan, theta: Array, *arguments: Any
+        ) -> Array:
             fixed, rows = arguments[:-count], arguments[-count:]
             return jax.vmap(lambda *row: function(model, plan, theta, *fixed, *row))(*rows)
 
@@ -314,27 +318,33 @@ def _per_row(count: int) -> Callable:
 
 
 @_per_row(1)
-def _scores(model: Model, plan: Plan, theta: Array, x: Array) -> Array:
+def _scores(model: Model, plan: DifferentiationPlan, theta: Array, x: Array) -> Array:
     return model.score(plan.score, theta, x)
 
 
 @_per_row(1)
-def _tangents(model: Model, plan: Plan, theta: Array, direction: Array, x: Array) -> Array:
+def _tangents(
+    model: Model, plan: DifferentiationPlan, theta: Array, direction: Array, x: Array
+) -> Array:
     along = functools.partial(model.score, plan.score, x=x)
     return jax.jvp(along, (theta,), (direction,))[1]
 
 
-def _pull(model: Model, plan: Plan, x: Array, pull: Array) -> Callable[[Array], Array]:
+def _pull(
+    model: Model, plan: DifferentiationPlan, x: Array, pull: Array
+) -> Callable[[Array], Array]:
     return jax.grad(lambda theta: jnp.dot(model.score(plan.score, theta, x), pull))
 
 
 @_per_row(2)
-def _pulled(model: Model, plan: Plan, theta: Array, x: Array, pull: Array) -> Array:
+def _pulled(model: Model, plan: DifferentiationPlan, theta: Array, x: Array, pull: Array) -> Array:
     return _pull(model, plan, x, pull)(theta)
 
 
 @_per_row(2)
-def _pulled_curvature(model: Model, plan: Plan, theta: Array, x: Array, pull: Array) -> Array:
+def _pulled_curvature(
+    model: Model, plan: DifferentiationPlan, theta: Array, x: Array, pull: Array
+) -> Array:
     return jax.jacfwd(_pull(model, plan, x, pull))(theta)
 
 
@@ -362,10 +372,14 @@ def _tile_rows(kernel, x, y, score_x, tangent_y, counts) -> Array:
 
 
 def _line_scores(
-    model: Model, plan: Plan, theta: Array, x: Float[Array, " d"], y: Float[Array, "d m"]
+    model: Model,
+    plan: DifferentiationPlan,
+    theta: Array,
+    x: Float[Array, " d"],
+    y: Float[Array, "d m"],
 ) -> Float[Array, "d m"]:
     def at(j: Array, t: Array) -> Array:
-        return on_line(functools.partial(model, theta), plan.line, x, j, t)[1]
+        return along_coordinate(functools.partial(model, theta), plan.line, x, j, t)[1]
 
     return jax.vmap(jax.vmap(at, in_axes=(None, 0)))(jnp.arange(len(x)), y)
 
