@@ -93,17 +93,18 @@ def hot_loop() -> dict[str, Any]:
 
     import steinwise as sw
     from steinwise.methods.transported import terms as transport
+    from steinwise.methods.transported.features import Features
     from steinwise.methods.transported.slab_pass import LINES_AT_ONCE
-    from steinwise.methods.transported.terms import Features
     from steinwise.orbits.lines import QUANTILES
-    from steinwise.orbits.quadrature import follow, make_guide
+    from steinwise.orbits.nodes import search_ranges_of
+    from steinwise.orbits.quadrature import follow_lines
 
     target = sw.Gaussian(np.zeros(DIM), np.eye(DIM))
     many = np.random.default_rng(0).normal(size=(DRAWS, DIM))
     sw.check(many, target, dtype="float32", independent=True, progress=False)
     x = many[: LINES_AT_ONCE // DIM]
     own = np.arange(DIM)
-    lines = follow(target, x, own, x, make_guide(x), BUDGET)
+    lines = follow_lines(target, x, own, x, search_ranges_of(x), BUDGET)
     features = Features.draw(DIM, 0)
     sums, weight = features.sums(1, DIM, "float32"), np.ones((1, len(x)))
 

@@ -16,7 +16,8 @@ from steinwise.conditionals.base import (
 )
 from steinwise.errors import InputError
 from steinwise.orbits.lines import QUANTILES, Lines, NormalLines
-from steinwise.orbits.quadrature import Guide, follow, make_guide
+from steinwise.orbits.nodes import SearchRanges, search_ranges_of
+from steinwise.orbits.quadrature import follow_lines
 from steinwise.target import AbstractTarget
 
 LINES_PER_CALL = 2**15  # 8 MiB of quantiles
@@ -67,7 +68,7 @@ class Transported(AbstractConditional):
     def fit(self, data: TrainingData) -> "FittedTransported":
         refuse_blocks(self, data)
         target, x = require_target(self, data), data.train
-        lines = _TargetLines(target, make_guide(x), data.run.memory)
+        lines = _TargetLines(target, search_ranges_of(x), data.run.memory)
         parts = chunks(len(x), lines.rows_per_call(data.dim))
         u = np.concatenate([lines.through(x[part]).u for part in parts])
         cells = np.minimum((u * self.bins).astype(int), self.bins - 1)
@@ -85,11 +86,11 @@ class _TargetLines:
     """The target's conditionals along the lines through draws, one per coordinate."""
 
     target: AbstractTarget
-    guide: Guide
+    ranges: SearchRanges
     memory: int
 
     def through(self, x: Float[np.ndarray, "n d"]) -> Lines | NormalLines:
-        return follow(self.target, x, np.arange(x.shape[1]), x, self.guide, self.memory)
+        return follow_lines(self.target, x, np.arange(x.shape[1]), x, self.ranges, self.memory)
 
     def rows_per_call(self, d: int) -> int:
         return max(1, min(1024, LINES_PER_CALL // d))

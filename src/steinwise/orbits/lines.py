@@ -1,4 +1,4 @@
-"""The target's conditionals along lines through the draws, as they are known in the end."""
+"""The target's conditionals along lines through the draws, and a Stein kernel on them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,15 +9,20 @@ from scipy.special import ndtr, ndtri
 
 from steinwise._internal.memory import chunks
 
-QUANTILES = 32  # midpoints (k + 1/2) / QUANTILES of (0, 1)
+# Midpoints (k + 1/2) / QUANTILES of (0, 1). A power of two, so that histograms of 1, 2, ..., 32
+# bins share them. Their number enters every sum over a line: more resolve finer shapes of the
+# conditional, at a cost that grows with it.
+QUANTILES = 32
 MIDPOINTS = (np.arange(QUANTILES) + 0.5) / QUANTILES
 NORMAL_QUANTILES = ndtri(MIDPOINTS)
-NODES_AT_ONCE = 2**15  # quantiles of lines, which stay in the processor's cache
+# Entries of one array in the loops below, 256 kB in float64: a few such arrays fit into a
+# processor's second-level cache. Changes the time only.
+ENTRIES_AT_ONCE = 2**15
 
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Conditionals of the target along lines, each seen from its draw."""
+    """Conditionals of the target along lines, one line per draw and coordinate (or direction)."""
 
     u: Float[np.ndarray, "n c"]  # F(x_ij)
     score: Float[np.ndarray, "n c"]  # b_j(x_i)
@@ -31,38 +36,41 @@ class Lines:
         return ndtri(self.u)
 
     def stein_kernel(
-        self, at: Float[np.ndarray, "n c"], weights: Float[np.ndarray, "k w"], dtype: np.dtype
+        self,
+        positions: Float[np.ndarray, "n c"],
+        weights: Float[np.ndarray, "k w"],
+        dtype: np.dtype,
     ) -> Float[np.ndarray, "w cn"]:
         """Weighted sums over the quantiles of a Stein kernel between draw and quantile.
 
-        The RBF kernel, as wide as the spread of the line, in units of which all is taken. The draws
-        of a coordinate follow each other.
+        The kernel is RBF with the spread of the line as its bandwidth; positions and scores are
+        measured in units of that spread. The result is ordered by coordinate, then by draw.
         """
-        n, c = at.shape
+        n, c = positions.shape
         out = np.empty((weights.shape[1], c * n), dtype)
 
         def by_quantile(values: Float[np.ndarray, "n c #k"]) -> Float[np.ndarray, "#k m"]:
             return values.transpose(2, 1, 0).reshape(values.shape[2], -1).astype(dtype)
 
-        for some in chunks(c, max(1, NODES_AT_ONCE // (n * QUANTILES))):
-            spread = self.spread[:, some, None]
-            # in 64 bit: both may be far from 0
-            step = by_quantile((at[:, some, None] - self.quantiles[:, some]) / spread)
-            here = by_quantile(self.score[:, some, None] * spread)
-            there = by_quantile(self.quantile_scores[:, some] * spread)
-            with np.errstate(over="ignore", invalid="ignore"):  # the method looks for it
-                # here there + (here - there) step + 1 - step^2
-                kernel = (here - step) * (there + step) + 1
+        for columns in chunks(c, max(1, ENTRIES_AT_ONCE // (n * QUANTILES))):
+            spread = self.spread[:, columns, None]
+            # subtracted in 64 bit: both may be far from 0
+            step = by_quantile((positions[:, columns, None] - self.quantiles[:, columns]) / spread)
+            draw_score = by_quantile(self.score[:, columns, None] * spread)
+            quantile_score = by_quantile(self.quantile_scores[:, columns] * spread)
+            with np.errstate(over="ignore", invalid="ignore"):  # the method checks its statistic
+                # with scores a at the draw and b at the quantile: a b + (a - b) step + 1 - step^2
+                kernel = (draw_score - step) * (quantile_score + step) + 1
                 kernel *= np.exp(-0.5 * step**2)
-                out[:, some.start * n : some.stop * n] = weights.T.astype(dtype) @ kernel
+                out[:, columns.start * n : columns.stop * n] = weights.T.astype(dtype) @ kernel
         return out
 
 
 @dataclass(frozen=True, eq=False)
 class NormalLines:
-    """Conditionals that are normal: in units of the spread they are all the same."""
+    """Conditionals that are normal: the same function on every line, in units of its spread."""
 
-    z: Float[np.ndarray, "n c"]  # where the draw stands
+    z: Float[np.ndarray, "n c"]  # (x_ij - mean) / sd
     mean: Float[np.ndarray, "n c"]
     sd: Float[np.ndarray, " c"]
 
@@ -96,25 +104,26 @@ class NormalLines:
 
     def stein_kernel(
         self,
-        at: Float[np.ndarray, "n c"],  # noqa: ARG002
+        positions: Float[np.ndarray, "n c"],  # noqa: ARG002
         weights: Float[np.ndarray, "k w"],
         dtype: np.dtype,
     ) -> Float[np.ndarray, "w cn"]:
-        """As of other lines.
+        """The same sums as `Lines.stein_kernel`, in closed form.
 
-        Between z and a quantile q it is (1 - 2 q^2 + 5 q z - 2 z^2) exp(-q^2 / 2 + q z - z^2 / 2).
+        Between z and a quantile q the kernel is
+        (1 - 2 q^2 + 5 q z - 2 z^2) exp(-q^2 / 2 + q z - z^2 / 2).
         """
         q, z = NORMAL_QUANTILES[:, None], self.z.T.ravel().astype(dtype)
         exponents = np.concatenate([-(q**2) / 2, q, np.full_like(q, -0.5)], axis=1).astype(dtype)
         factors = np.concatenate([(1 - 2 * q**2) * weights, 5 * q * weights, -2 * weights], axis=1)
         factors = factors.T.astype(dtype)
         out = np.empty((weights.shape[1], len(z)), dtype)
-        with np.errstate(over="ignore", invalid="ignore"):  # the method looks for it
+        with np.errstate(over="ignore", invalid="ignore"):  # the method checks its statistic
             powers = np.stack([np.ones_like(z), z, z**2])
-            for part in chunks(len(z), NODES_AT_ONCE // QUANTILES):
-                kernel = exponents @ powers[:, part]
+            for columns in chunks(len(z), ENTRIES_AT_ONCE // QUANTILES):
+                kernel = exponents @ powers[:, columns]
                 np.exp(kernel, out=kernel)
                 by_power = (factors @ kernel).reshape(3, -1, kernel.shape[1])
-                by_power *= powers[:, None, part]
-                np.sum(by_power, axis=0, out=out[:, part])
+                by_power *= powers[:, None, columns]
+                np.sum(by_power, axis=0, out=out[:, columns])
         return out
