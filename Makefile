@@ -5,23 +5,25 @@ BIN     = $(VENV)/bin
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CPUS   ?= 2
 
-.PHONY: help demo test lint docs test-scale test-experiments test-browser test-adapters test-statistical
-.PHONY: test-levels test-docs test-latest
+.PHONY: help demo test lint coverage docs test-scale test-experiments test-levels test-docs
+.PHONY: test-adapters test-browser test-statistical test-lowest test-latest
 .PHONY: size power cost bench reproduce clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo              install and run the main job on a built-in example"
 	@echo "make test              install, lint, type-check and run the tests"
+	@echo "make coverage          the lines of src that make test does not run"
 	@echo "make docs              build the documentation into out/docs, in an environment of its own"
 	@echo "make test-scale        memory budgets, stored draws and clusters, in processes of their own"
 	@echo "make test-experiments  the paper's panels, each on a small scale"
-	@echo "make test-levels       rejection rates of draws that are right, from some hundred repetitions"
+	@echo "make test-levels       rejection rates and coverage, from many repetitions"
 	@echo "make test-docs         the code on the pages of the documentation"
 	@echo "make test-adapters     the adapters with NumPyro, BlackJAX, PyMC, Stan, PyTorch and ArviZ"
 	@echo "make test-browser      the report in a headless Chromium"
 	@echo "make test-statistical  the size and power suites at full size (about twenty minutes)"
-	@echo "make test-latest       the tests with the newest versions of all dependencies"
+	@echo "make test-lowest       a selection of the tests with the oldest versions in pyproject.toml"
+	@echo "make test-latest       the same selection with the newest versions of all dependencies"
 	@echo "make size              rejection rates of draws that are right (hours; resumes)"
 	@echo "make power             rejection rates of draws that are wrong (an hour or so; resumes)"
 	@echo "make cost              CPU seconds and memory, as ratios to a plain NumPy KSD"
@@ -52,18 +54,22 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
+# what has a target of its own is left out
+TEST = -n $(CPUS) -m "not full" src tests experiments README.md \
+  --ignore tests/experiments --ignore tests/scale --ignore tests/statistical
+
 test: lint
-	$(BIN)/python -m pytest -n $(CPUS) -m "not full" src tests experiments README.md \
-	  --ignore tests/experiments --ignore tests/scale --ignore tests/statistical
+	$(BIN)/python -m pytest $(TEST)
 
-test-scale test-experiments: $(VENV)/.test
-	$(BIN)/python -m pytest -n $(CPUS) -m "not full" tests/$(@:test-%=%)
+coverage: $(VENV)/.test
+	$(BIN)/python -m pytest $(TEST) --cov --cov-report term-missing:skip-covered
 
-test-levels: $(VENV)/.test
-	$(BIN)/python -m pytest -n $(CPUS) -m "not full" tests/statistical
-
-test-docs: $(VENV)/.test
-	$(BIN)/python -m pytest -n $(CPUS) docs
+test-scale: FOLDER = tests/scale
+test-experiments: FOLDER = tests/experiments
+test-levels: FOLDER = tests/statistical
+test-docs: FOLDER = docs
+test-scale test-experiments test-levels test-docs: $(VENV)/.test
+	$(BIN)/python -m pytest -n $(CPUS) -m "not full" $(FOLDER)
 
 # the code on the pages runs in `make test-docs` and `make test-adapters`
 docs: .venv-docs/.docs
@@ -104,11 +110,28 @@ $(VENV)/.browser: $(VENV)/.test
 test-statistical: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(CPUS) tests/statistical tests/experiments/test_panels.py
 
+# every method, verb, result and target
+SELECTION = tests/contract tests/api tests/results tests/target
+
+# old versions of one library use what newer ones of another deprecate: that is not ours to mend
+test-lowest: VENV := .venv-lowest
+test-lowest: .venv-lowest/.test-lowest
+	$(BIN)/python -m pytest -n $(CPUS) -m "not full" -W ignore::DeprecationWarning $(SELECTION)
+
+.venv-lowest/.test-lowest: pyproject.toml .ci/lowest.py
+	$(PYTHON) -m venv .venv-lowest
+	$(PYTHON) .ci/lowest.py test > .venv-lowest/constraints.txt
+	@echo "installing steinwise and the oldest versions that it accepts into .venv-lowest ..."
+	@.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint .venv-lowest/constraints.txt --editable ".[test]"
+	@touch $@
+
 test-latest: VENV := .venv-latest
 test-latest:
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --upgrade --editable ".[test]"
-	$(BIN)/python -m pytest -n $(CPUS) -m "not full"
+	@echo "installing steinwise and the newest versions of what it needs into $(VENV) ..."
+	@$(PIP) --upgrade --upgrade-strategy eager --editable ".[test]"
+	$(BIN)/python -m pytest -n $(CPUS) -m "not full" $(SELECTION)
 
 size power cost: $(VENV)/.test
 	$(BIN)/python -m benchmarks.$@
@@ -120,4 +143,4 @@ reproduce: $(VENV)/.test
 	$(BIN)/python -m experiments
 
 clean:
-	rm -rf .venv .venv-adapters .venv-docs .venv-latest .venv-peers build dist out
+	rm -rf .venv .venv-adapters .venv-docs .venv-latest .venv-lowest .venv-peers build dist out
