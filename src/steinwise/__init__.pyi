@@ -29,8 +29,8 @@ from steinwise.errors import SteinwiseWarning as SteinwiseWarning
 from steinwise.errors import TargetError as TargetError
 from steinwise.errors import TooFewDraws as TooFewDraws
 from steinwise.results.check import CheckResult as CheckResult
-from steinwise.results.check import Discrepancy as Discrepancy
 from steinwise.results.comparison import Comparison as Comparison
+from steinwise.results.discrepancy import Discrepancy as Discrepancy
 from steinwise.results.fit import ParameterFit as ParameterFit
 from steinwise.results.points import PointSet as PointSet
 from steinwise.results.points import Thinned as Thinned

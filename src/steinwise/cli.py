@@ -9,32 +9,22 @@ import sys
 import textwrap
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import steinwise
+from steinwise.methods import NAMES as METHOD_NAMES
 
 if TYPE_CHECKING:
     from steinwise.draws.samples import Samples
+    from steinwise.results.text import Line
     from steinwise.target import AbstractTarget
 
 FITS, MISFIT, BAD_INPUT, NO_VERDICT = 0, 1, 2, 3
 HANGING = " " * 6  # before a verdict on a line of its own
-METHODS = (
-    "transported",
-    "kccsd",
-    "ksd",
-    "nystrom",
-    "graphical",
-    "ksdagg",
-    "fssd",
-    "rfsd",
-    "sksd",
-)
-CONTAINERS = (".nc", ".netcdf", ".h5", ".zarr")
 PACKAGES = ("numpy", "jax", "equinox", "scipy", "arviz-stats")
 EXTRAS = ("matplotlib", "xarray", "pandas", "pyarrow", "numpyro", "pymc", "blackjax", "torch")
 
@@ -124,7 +114,7 @@ def _inputs(command: Any) -> Any:
 @cli.command()
 @click.argument("draws", type=click.Path(path_type=Path))
 @_inputs
-@click.option("--method", type=click.Choice(METHODS), default="transported", show_default=True)
+@click.option("--method", type=click.Choice(METHOD_NAMES), default="transported", show_default=True)
 @click.option("--alpha", default=0.05, show_default=True, help="The level of the test.")
 @click.option("--evaluations", type=float, help="Of the density, at most: draws are thinned.")
 @click.option("--bootstraps", default=1000, show_default=True, type=click.IntRange(min=1))
@@ -151,6 +141,8 @@ def check(
     plot: Path | None,
 ) -> int:
     """Check DRAWS (.npy, .npz, .csv, .parquet, .nc, .zarr) against a density."""
+    from steinwise.results.text import check_report
+
     samples, density = _read(draws, load_target(target), space, var_names, group, independent)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", steinwise.SteinwiseWarning)  # they are in the report
@@ -168,7 +160,8 @@ def check(
         report.write_text(result.to_html(), encoding="utf-8")
     if plot is not None:
         result.plot().savefig(plot, dpi=120)
-    click.echo(result.to_json() if as_json else _for_a_terminal(str(result)), color=_color())
+    text = result.to_json() if as_json else _for_a_terminal(check_report(result))
+    click.echo(text, color=_color())
     return MISFIT if result.rejected else FITS
 
 
@@ -244,11 +237,12 @@ def _read(
     group: str,
     independent: bool | None,
 ) -> "tuple[Samples, AbstractTarget]":
+    from steinwise.adapters.containers import SUFFIXES as CONTAINER_SUFFIXES
     from steinwise.draws.files import read_draws
     from steinwise.errors import InputError
     from steinwise.target import as_target
 
-    if path.suffix.lower() in CONTAINERS:
+    if path.suffix.lower() in CONTAINER_SUFFIXES:
         if space is None:
             raise InputError(
                 f"{path} may hold constrained parameters. Say --space unconstrained if the density "
@@ -301,21 +295,19 @@ def load_target(spec: str) -> Any:
     return found
 
 
-def _for_a_terminal(report: str) -> str:
+def _for_a_terminal(lines: "Iterable[Line]") -> str:
     """The verdict in red or green, and no row of the table broken inside a word."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    lines, column = [], None
-    for line in report.splitlines():
-        if line.lstrip().startswith("coordinate "):
-            column = line.index("verdict")
-        elif not line.strip():
-            column = None
-        if line.startswith("Misfit:"):
-            line = click.style(line, fg="red", bold=True)
-        elif line.startswith("No misfit found"):
-            line = click.style(line, fg="green")
-        elif column and width and len(line) > width:
-            verdict = textwrap.wrap(line[column:], width - len(HANGING))
-            line = "\n".join([line[:column].rstrip(), *(HANGING + part for part in verdict)])
-        lines.append(line)
-    return "\n".join(lines)
+    shown = []
+    for line in lines:
+        if line.role == "misfit":
+            shown.append(click.style(line.text, fg="red", bold=True))
+        elif line.role == "no misfit":
+            shown.append(click.style(line.text, fg="green"))
+        elif line.last_column and width and len(line.text) > width:
+            shown.append(line.text[: line.last_column].rstrip())
+            verdict = textwrap.wrap(line.text[line.last_column :], width - len(HANGING))
+            shown += [HANGING + part for part in verdict]
+        else:
+            shown.append(line.text)
+    return "\n".join(shown)

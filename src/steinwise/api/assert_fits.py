@@ -7,7 +7,7 @@ import numpy as np
 from steinwise._internal.validation import require_level
 from steinwise.api.check import check
 from steinwise.results.check import CheckResult
-from steinwise.results.text import format_pvalue
+from steinwise.results.text import failed_assertion
 
 NAMED = 10  # coordinates in the message
 BOOTSTRAPS_PER_LEVEL = 10
@@ -49,19 +49,5 @@ def assert_fits(draws: Any, target: Any, *, alpha: float = 1e-3, **options: Any)
     options.setdefault("n_bootstrap", int(np.ceil(BOOTSTRAPS_PER_LEVEL / alpha)))
     result = check(draws, target, alpha=alpha, **options)
     if result.rejected:
-        raise AssertionError(_message(result))
+        raise AssertionError(failed_assertion(result, NAMED))
     return result
-
-
-def _message(result: CheckResult) -> str:
-    p = format_pvalue(result.pvalue, result.n_bootstrap)
-    lines = [f"the draws do not fit the density: p = {p} at level {result.alpha}"]
-    flagged = result.flagged
-    for c in flagged[:NAMED]:
-        lines.append(f"  {c.name}: {c.verdict}, adjusted p = {c.adjusted_pvalue:.2g}")
-    if len(flagged) > NAMED:
-        lines.append(f"  ... and {len(flagged) - NAMED} more")
-    if not flagged:
-        lines.append(f"  no coordinate stands out by itself ({result.description})")
-    lines += [f"  note: {note}" for note in result.notes]
-    return "\n".join(lines)

@@ -1,27 +1,28 @@
-"""The front door: draws and a density in, a verdict out."""
+"""`sw.check`: draws and a density in, a verdict out."""
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import steinwise
 from steinwise._internal.coordinates import choose_coordinates
-from steinwise._internal.memory import budget_bytes
-from steinwise._internal.random import seed_words
+from steinwise._internal.notes import Note, note
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import require_at_least, require_level, require_whole
+from steinwise.api.entry import enter_draws, enter_method, enter_target, run_options
 from steinwise.calibration.batch_plan import MIN_BATCHES, BatchPlan, plan_batches
-from steinwise.calibration.pvalues import Calibration, averaged
+from steinwise.calibration.pvalues import Calibration, average_over_splits
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, SteinwiseWarning
-from steinwise.methods import BY_NAME, AbstractMethod
+from steinwise.methods import NAMES, by_name
+from steinwise.methods.base import AbstractFitted, AbstractMethod, Evidence
+from steinwise.methods.statistics import AbstractStatistic
 from steinwise.results.check import CheckResult
 from steinwise.results.findings import DrawsSummary
-from steinwise.target import AbstractTarget, as_target
-
-PRECISIONS = ("float64", "float32")
+from steinwise.results.wording import note_text
+from steinwise.target import AbstractTarget
 
 
 def check(
@@ -105,81 +106,96 @@ def check(
     x[1]: no misfit found
     x[2]: draws are too wide (sd 1.5 of the target's conditional)
     """
-    chosen = _method(method)
-    _check_options(alpha, n_bootstrap, chosen.bootstrap_share, seed, batch_length, dtype)
-    budget = budget_bytes(memory)
-    samples = Samples.of(draws, names=names, independent=independent)
-    if not chosen.reads_by_chunk:
-        samples = samples.loaded(budget, f"the method {chosen.name!r}")
+    requested = enter_method(
+        method,
+        {name: by_name(name) for name in NAMES if name == method},
+        AbstractMethod,
+        f"one of {list(NAMES)} or a method object such as sw.methods.KCCSD(conditional=...).",
+    )
+    _check_options(alpha, n_bootstrap, requested.bootstrap_share, batch_length)
+    run = run_options(seed=seed, memory=memory, dtype=dtype, progress=progress)
+    held_by = "" if requested.reads_by_chunk else f"the method {requested.name!r}"
+    given = enter_draws(draws, run, names=names, independent=independent, held_by=held_by)
+    chosen = requested
     if coordinates is not None:
-        chosen = chosen.restricted(choose_coordinates(coordinates, samples.names, seed))
-    density = as_target(target)
-    evaluated_in = density.prepare(samples.dim)
-    samples, thinned = _affordable(samples, chosen, density, evaluations)
+        chosen = requested.restricted(choose_coordinates(coordinates, given.names, seed))
+    density = enter_target(target, given.dim)
+    samples, thinned = _affordable(given, chosen, density, evaluations)
 
-    run = RunOptions(seed, budget, dtype, progress)
-    runs = []
-    for fitted, tested in chosen.prepare(samples, density, run):
-        statistic = fitted.statistic(tested, density, run)
-        plan = plan_batches(
-            tested, statistic.averaged, most=statistic.most_batches, batch_length=batch_length
-        )
-        verdict = fitted.calibrate(statistic, plan.batches, n_bootstrap, seed)
-        plan = plan.up_to(statistic.reached(plan.batches))
-        runs.append((fitted, tested, statistic, plan, verdict))
-    verdict = averaged([run[-1] for run in runs])
-    _require_finite(verdict, chosen, dtype)
-    chosen, tested, statistic, plan, _ = runs[0]
-    findings = chosen.findings(tested, statistic, plan, verdict, alpha)
-    notes = thinned + plan.notes + findings.notes
-    for note in notes:
-        warnings.warn(note, SteinwiseWarning, stacklevel=2)
+    splits = [
+        _test_split(fitted, density, run, n_bootstrap, batch_length)
+        for fitted in chosen.prepare(samples, density, run)
+    ]
+    calibration = average_over_splits([split.evidence.calibration for split in splits])
+    _require_finite(calibration, chosen, dtype)
+    fitted, statistic, plan, evidence = splits[0]
+    findings = fitted.findings(statistic, evidence, calibration, plan, alpha)
+    notes = (*thinned, *chosen.precision_notes(dtype), *plan.notes, *findings.notes)
+    sentences = tuple(note_text(one) for one in notes)
+    for sentence in sentences:
+        warnings.warn(sentence, SteinwiseWarning, stacklevel=2)
     return CheckResult(
-        statistic=verdict.statistic,
-        pvalue=verdict.pvalue,
+        statistic=calibration.statistic,
+        pvalue=calibration.pvalue,
         alpha=alpha,
         method=chosen.name,
-        description=chosen.describe(),
+        description=fitted.describe(),
         findings=findings,
-        draws=_summary(tested, plan, samples.n - tested.n),
+        draws=_summary(fitted.samples, plan, samples.n - fitted.samples.n),
         n_bootstrap=n_bootstrap,
         seed=seed,
-        dtype=evaluated_in,
-        normal_pvalue=verdict.normal_pvalue,
-        notes=notes,
+        dtype=density.prepare(samples.dim),
+        normal_pvalue=calibration.normal_pvalue,
+        notes=sentences,
         version=steinwise.__version__,
-        observed=verdict.observed,
-        null=verdict.null,
+        observed=calibration.observed,
+        null=calibration.null,
     )
 
 
-def _method(method: str | AbstractMethod) -> AbstractMethod:
-    if isinstance(method, AbstractMethod):
-        return method
-    if isinstance(method, str) and method in BY_NAME:
-        return BY_NAME[method]()
-    raise InputError(
-        f"method is {method!r}: expected one of {sorted(BY_NAME)} or a method object such as "
-        "sw.methods.KCCSD(conditional=...)."
+class _TestedSplit(NamedTuple):
+    """One split of the draws: what was fitted to it, tested on it, and found."""
+
+    fitted: AbstractFitted
+    statistic: AbstractStatistic
+    plan: BatchPlan
+    evidence: Evidence
+
+
+def _test_split(
+    fitted: AbstractFitted,
+    target: AbstractTarget,
+    run: RunOptions,
+    n_bootstrap: int,
+    batch_length: int | None,
+) -> _TestedSplit:
+    statistic = fitted.statistic(target, run)
+    plan = plan_batches(
+        fitted.samples,
+        statistic.monitored_columns,
+        most=statistic.most_batches,
+        batch_length=batch_length,
     )
+    evidence = fitted.test(statistic, plan.batches, n_bootstrap, run.seed)
+    return _TestedSplit(fitted, statistic, plan.up_to(evidence.batches), evidence)
 
 
-def _require_finite(verdict: Calibration, method: AbstractMethod, dtype: str) -> None:
+def _require_finite(calibration: Calibration, method: AbstractMethod, dtype: str) -> None:
     """A statistic that is no number has no p-value: nothing is at or above it."""
-    if np.isfinite(verdict.observed) and np.isfinite(verdict.null).all():
+    if np.isfinite(calibration.observed) and np.isfinite(calibration.null).all():
         return
     wider = "pass dtype='float64', " if dtype == "float32" else ""
     raise InputError(
-        f"the method {method.name!r} gives the statistic {verdict.observed}, or a null that is not "
-        f"finite: its sums overflow in {dtype}. Some draws or scores are enormous. Take them out "
-        f"if they are errors; else {wider}rescale the coordinates, draws and density alike, or "
+        f"the method {method.name!r} gives the statistic {calibration.observed}, or a null that is "
+        f"not finite: its sums overflow in {dtype}. Some draws or scores are enormous. Take them "
+        f"out if they are errors; else {wider}rescale the coordinates, draws and density alike, or "
         "take the default method."
     )
 
 
 def _affordable(
     samples: Samples, method: AbstractMethod, target: AbstractTarget, most: float | None
-) -> tuple[Samples, tuple[str, ...]]:
+) -> tuple[Samples, tuple[Note, ...]]:
     """As many of the draws as keep to a number of evaluations, and a note on what was left out."""
     if most is None:
         return samples, ()
@@ -195,15 +211,11 @@ def _affordable(
             f"{fewer.n} draws are left, and at least {MIN_BATCHES} are needed. Raise it to "
             f"{2 * MIN_BATCHES * each:.2g} or more, or test some coordinates only (coordinates=)."
         )
-    return fewer, (
-        f"one in {step} draws was tested, {fewer.n} of {samples.n}, to keep to {most:g} "
-        f"evaluations of the density: a draw takes {each}.",
-    )
+    counts = {"step": step, "tested": fewer.n, "given": samples.n, "each": each}
+    return fewer, (note("draws thinned", evaluations=most, **counts),)
 
 
-def _check_options(
-    alpha: Any, n_bootstrap: Any, share: float, seed: Any, batch_length: Any, dtype: Any
-) -> None:
+def _check_options(alpha: Any, n_bootstrap: Any, share: float, batch_length: Any) -> None:
     require_level(alpha)
     require_whole("n_bootstrap", n_bootstrap, least=1)
     needed = int(np.ceil(1 / (share * alpha))) - 1
@@ -216,9 +228,6 @@ def _check_options(
         )
     if batch_length is not None:
         require_whole("batch_length", batch_length, least=1)
-    if dtype not in PRECISIONS:
-        raise InputError(f"dtype is {dtype!r}: expected one of {PRECISIONS}.")
-    seed_words(seed)
 
 
 def _summary(samples: Samples, plan: BatchPlan, held_out: int) -> DrawsSummary:

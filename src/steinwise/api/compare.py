@@ -14,25 +14,22 @@ from typing import Any
 import numpy as np
 
 import steinwise
-from steinwise._internal.indices import evenly_spaced_indices
-from steinwise._internal.memory import budget_bytes
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import Estimator, require_estimator, require_level
-from steinwise.calibration.batches import (
-    FEWEST_BATCHES,
-    Batches,
-    BatchPlan,
-    cut_into,
-    plan_for_error,
-)
+from steinwise.api.entry import enter_draws, enter_method, enter_target, run_options
+from steinwise.calibration.batch_plan import FEWEST_BATCHES, BatchPlan, plan_for_error
+from steinwise.calibration.batches import Batches, cut_into
 from steinwise.calibration.jackknife import leave_one_out
+from steinwise.calibration.ranking import rank
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, SteinwiseWarning
 from steinwise.kernels import IMQ
 from steinwise.methods import KSD
+from steinwise.methods.ksd import FittedKSD
 from steinwise.methods.statistics import Gram
-from steinwise.results.comparison import Comparison, rank
-from steinwise.target import AbstractTarget, as_target
+from steinwise.results.comparison import Comparison
+from steinwise.results.wording import note_text
+from steinwise.target import AbstractTarget
 
 POOLED_ROWS = 1000  # of each set, for the bandwidth
 
@@ -91,10 +88,9 @@ def compare(
     chosen = _method(method)
     require_estimator(estimator)
     require_level(alpha)
-    run = RunOptions(seed, budget_bytes(memory))
-    sets = _sets(draws, independent, run.memory)
-    density = as_target(target)
-    density.prepare(next(iter(sets.values())).dim)
+    run = run_options(seed=seed, memory=memory)
+    sets = _sets(draws, independent, run)
+    density = enter_target(target, next(iter(sets.values())).dim)
 
     grams = _grams(chosen, sets, density, run)
     plans = _plans(sets, grams)
@@ -106,37 +102,37 @@ def compare(
         pairs = cuts[name].allowed if estimator == "u" else np.ones_like(cuts[name].allowed)
         values[name], replicates = leave_one_out(sums.values[0, 0], cuts[name], pairs)
         without[name] = None if plans[name] is None else replicates
-    notes = [f"{name}: {note}" for name, plan in plans.items() if plan for note in plan.notes]
+    notes = [
+        f"{name}: {note_text(note)}" for name, plan in plans.items() if plan for note in plan.notes
+    ]
     for note in notes:
         warnings.warn(note, SteinwiseWarning, stacklevel=2)
-    ranking, critical = rank(values, without, cuts, alpha, seed)
+    ranking = rank(values, without, cuts, alpha, seed)
     return Comparison(
-        ranking=ranking,
+        ranking=ranking.ranked,
         what="draws",
         description=f"{chosen.describe()}, {estimator.upper()}-statistic, one kernel for all sets",
         alpha=alpha,
-        critical=critical,
+        critical=ranking.critical,
         notes=tuple(notes),
         seed=seed,
         version=steinwise.__version__,
-        without=without,
-        cuts=cuts,
+        differences=ranking.differences,
     )
 
 
 def _method(method: Any) -> KSD:
-    if isinstance(method, str) and method == "ksd":
-        return KSD(IMQ("median"))
-    if isinstance(method, KSD) and not method.linear and method.bootstrap == "batches":
-        return method
-    raise InputError(
-        f"method is {method!r}: expected 'ksd' or sw.methods.KSD(kernel). The other methods learn "
-        "from the draws or weigh several statistics: their numbers judge one set, and do not "
-        "compare two."
+    expected = (
+        "'ksd' or sw.methods.KSD(kernel). The other methods learn from the draws or weigh several "
+        "statistics: their numbers judge one set, and do not compare two."
     )
+    chosen = enter_method(method, {"ksd": lambda: KSD(IMQ("median"))}, KSD, expected)
+    if not chosen.compares:
+        raise InputError(f"method is {method!r}: expected {expected}")
+    return chosen
 
 
-def _sets(draws: Any, independent: bool | None, budget: int) -> dict[str, Samples]:
+def _sets(draws: Any, independent: bool | None, run: RunOptions) -> dict[str, Samples]:
     if not isinstance(draws, Mapping) or len(draws) < 2:
         raise InputError(
             f"draws is of type {type(draws).__name__}: expected a dict of at least two sets, such "
@@ -145,8 +141,7 @@ def _sets(draws: Any, independent: bool | None, budget: int) -> dict[str, Sample
     sets = {}
     for name, given in draws.items():
         try:
-            samples = Samples.of(given, independent=independent)
-            sets[str(name)] = samples.loaded(budget, "sw.compare")
+            sets[str(name)] = enter_draws(given, run, independent=independent, held_by="sw.compare")
         except InputError as error:
             raise InputError(f"{name}: {error}") from error
     dims = {name: samples.dim for name, samples in sets.items()}
@@ -159,13 +154,10 @@ def _grams(
     method: KSD, sets: dict[str, Samples], target: AbstractTarget, run: RunOptions
 ) -> dict[str, Gram]:
     """The pairs of each set, under one kernel."""
-    pooled = np.concatenate(
-        [s.rows[evenly_spaced_indices(s.n, POOLED_ROWS)] for s in sets.values()]
-    )
-    kernel = method.kernel.resolve(pooled, run.seed, per_coordinate=False)
-    common = KSD(kernel)
+    pooled = np.concatenate([s.evenly_spaced(POOLED_ROWS) for s in sets.values()])
+    common = KSD(method.kernel.resolve(pooled, run.seed, per_coordinate=False))
     return {
-        name: common.gram(samples, target.score(samples.rows, memory=run.memory), run)
+        name: FittedKSD(common, samples).gram(target.score(samples.rows, memory=run.memory), run)
         for name, samples in sets.items()
     }
 
@@ -173,7 +165,7 @@ def _grams(
 def _plans(sets: dict[str, Samples], grams: dict[str, Gram]) -> dict[str, BatchPlan | None]:
     """How each set wants to be cut; None where that leaves too few batches for an error."""
     return {
-        name: plan_for_error(samples, grams[name].averaged, most=grams[name].most_batches)
+        name: plan_for_error(samples, grams[name].monitored_columns, most=grams[name].most_batches)
         for name, samples in sets.items()
     }
 

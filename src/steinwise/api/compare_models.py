@@ -13,26 +13,31 @@ called not told apart.
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 import steinwise
-from steinwise._internal.memory import budget_bytes
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import require_level
-from steinwise.calibration.batches import FEWEST_BATCHES, BatchPlan, cut_into, plan_for_error
+from steinwise.api.entry import enter_draws, enter_method, enter_target, run_options
+from steinwise.calibration.batch_plan import FEWEST_BATCHES, BatchPlan, plan_for_error
+from steinwise.calibration.batches import cut_into
 from steinwise.calibration.jackknife import leave_one_out, leave_one_out_mean
+from steinwise.calibration.ranking import rank
 from steinwise.conditionals import Linear
 from steinwise.conditionals.base import refuse_target
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, SteinwiseWarning, TargetError, TooFewDraws
 from steinwise.kernels import IMQ
 from steinwise.methods import KCCSD, KSD
+from steinwise.methods.kccsd import FittedKCCSD
+from steinwise.methods.ksd import FittedKSD
 from steinwise.methods.statistics import AbstractStatistic, FeatureProduct, Mean
-from steinwise.results.comparison import Comparison, rank
-from steinwise.target import AbstractTarget, as_target
+from steinwise.results.comparison import Comparison
+from steinwise.results.wording import note_text
+from steinwise.target import AbstractTarget
 
 ROWS_PER_CHUNK = 2**14
 
@@ -99,19 +104,18 @@ def compare_models(
     """
     chosen = _method(method)
     require_level(alpha)
-    run = RunOptions(seed, budget_bytes(memory), progress=progress)
-    samples = Samples.of(draws, names=names, independent=independent)
-    samples = samples.loaded(run.memory, "sw.compare_models")
+    run = run_options(seed=seed, memory=memory, progress=progress)
+    samples = enter_draws(
+        draws, run, names=names, independent=independent, held_by="sw.compare_models"
+    )
     densities = _models(models, samples.dim)
 
-    first = next(iter(densities.values()))  # any: the stand-in does not look at it
-    fitted, tested = next(chosen.prepare(samples, first, run))
+    fitted = next(_prepared(chosen, samples, run))
     statistics = {
-        name: _named(name, _statistic, fitted, tested, density, run)
-        for name, density in densities.items()
+        name: _named(name, _statistic, fitted, density, run) for name, density in densities.items()
     }
-    plan = _plan(tested, list(statistics.values()))
-    cut = cut_into(tested, FEWEST_BATCHES) if plan is None else plan.batches
+    plan = _plan(fitted.samples, list(statistics.values()))
+    cut = cut_into(fitted.samples, FEWEST_BATCHES) if plan is None else plan.batches
     values: dict[str, float] = {}
     without: dict[str, np.ndarray | None] = {}
     for name, statistic in statistics.items():
@@ -121,53 +125,63 @@ def compare_models(
         else:
             values[name], replicates = leave_one_out_mean(sums.values[0].sum(axis=0), cut)
         without[name] = None if plan is None else replicates
-    cuts = dict.fromkeys(densities, cut)
-    ranking, critical = rank(values, without, cuts, alpha, seed)
-    notes = () if plan is None else plan.notes
-    if isinstance(fitted, KCCSD) and fitted.learning is not None:
-        notes += fitted.learning.notes()
-    for note in notes:
-        warnings.warn(note, SteinwiseWarning, stacklevel=2)
+    ranking = rank(values, without, dict.fromkeys(densities, cut), alpha, seed)
+    learning = fitted.learning if isinstance(fitted, FittedKCCSD) else None
+    notes = [*(() if plan is None else plan.notes), *(() if learning is None else learning.notes())]
+    sentences = tuple(note_text(note) for note in notes)
+    for sentence in sentences:
+        warnings.warn(sentence, SteinwiseWarning, stacklevel=2)
     return Comparison(
-        ranking=ranking,
+        ranking=ranking.ranked,
         what="model",
-        description=f"{fitted.describe()}, {tested.n} draws, the same for all models",
+        description=f"{fitted.describe()}, {fitted.samples.n} draws, the same for all models",
         alpha=alpha,
-        critical=critical,
-        notes=notes,
+        critical=ranking.critical,
+        notes=sentences,
         seed=seed,
         version=steinwise.__version__,
-        without=without,
-        cuts=cuts,
+        differences=ranking.differences,
     )
 
 
 def _method(method: Any) -> KSD | KCCSD:
-    if isinstance(method, str) and method == "ksd":
-        return KSD(IMQ("median"))
-    if isinstance(method, str) and method == "kccsd":
-        return KCCSD(Linear(), variant="unit-ball")
-    if isinstance(method, KSD) and not method.linear and method.bootstrap == "batches":
-        return method
-    if not isinstance(method, KCCSD):
+    expected = (
+        "'ksd', 'kccsd', sw.methods.KSD(kernel) or sw.methods.KCCSD(conditional, "
+        "variant='unit-ball'). The other methods weigh several statistics or look at the model to "
+        "choose one: their numbers do not compare two."
+    )
+    named = {
+        "ksd": lambda: KSD(IMQ("median")),
+        "kccsd": lambda: KCCSD(Linear(), variant="unit-ball"),
+    }
+    chosen = enter_method(method, named, (KSD, KCCSD), expected)
+    if isinstance(chosen, KSD):
+        if not chosen.compares:
+            raise InputError(f"method is {method!r}: expected {expected}")
+        return chosen
+    refuse_target(chosen.conditional)
+    if chosen.splits > 1:
         raise InputError(
-            f"method is {method!r}: expected 'ksd', 'kccsd', sw.methods.KSD(kernel) or "
-            "sw.methods.KCCSD(conditional, variant='unit-ball'). The other methods weigh several "
-            "statistics or look at the model to choose one: their numbers do not compare two."
-        )
-    refuse_target(method.conditional)
-    if method.splits > 1:
-        raise InputError(
-            f"splits is {method.splits}: models are compared on the draws of one split, whose "
+            f"splits is {chosen.splits}: models are compared on the draws of one split, whose "
             "errors are known. Drop splits=."
         )
-    if method.variant == "norm" and method.conditional.learns:
+    if chosen.variant == "norm" and chosen.conditional.learns:
         raise InputError(
             "the norm variant of KCC-SD with a learned stand-in r is no distance: its mean is 0 "
             "for the right model and can be negative for a wrong one, as where r is wider than the "
             "draws' conditionals. Use variant='unit-ball', whose squared means are compared."
         )
-    return method
+    return chosen
+
+
+def _prepared(
+    method: KSD | KCCSD, samples: Samples, run: RunOptions
+) -> Iterator[FittedKSD | FittedKCCSD]:
+    """The method made ready without a look at any model."""
+    if isinstance(method, KSD):
+        yield FittedKSD(method, samples)
+    else:
+        yield from method.prepare(samples, None, run)
 
 
 def _models(models: Any, d: int) -> dict[str, AbstractTarget]:
@@ -176,10 +190,7 @@ def _models(models: Any, d: int) -> dict[str, AbstractTarget]:
             f"models is of type {type(models).__name__}: expected a dict of at least two "
             'densities, such as {"normal": log_density, "t": other_log_density}.'
         )
-    found = {str(name): _named(str(name), as_target, model) for name, model in models.items()}
-    for name, density in found.items():
-        _named(name, density.prepare, d)
-    return found
+    return {str(name): _named(str(name), enter_target, model, d) for name, model in models.items()}
 
 
 def _named(name: str, function: Callable, *arguments: Any) -> Any:
@@ -191,13 +202,13 @@ def _named(name: str, function: Callable, *arguments: Any) -> Any:
 
 
 def _statistic(
-    method: KSD | KCCSD, samples: Samples, target: AbstractTarget, run: RunOptions
+    fitted: FittedKSD | FittedKCCSD, target: AbstractTarget, run: RunOptions
 ) -> AbstractStatistic:
     """What is averaged for one model: without bias, and least for the right one."""
-    if isinstance(method, KSD):
-        return method.statistic(samples, target, run)
-    contributions = method.contributions(samples, target, run)
-    if method.variant == "norm":
+    if isinstance(fitted, FittedKSD):
+        return fitted.statistic(target, run)
+    contributions = fitted.contributions(target, run)
+    if fitted.method.variant == "norm":
         return Mean(contributions)
     columns = contributions[:, None, None]  # one setting, whose features are the coordinates
 
@@ -210,7 +221,7 @@ def _statistic(
 def _plan(samples: Samples, statistics: list[AbstractStatistic]) -> BatchPlan | None:
     """Batches that are long enough for every model; None where too few are left for an error."""
 
-    def averaged(start: int, x: np.ndarray) -> np.ndarray:
-        return np.concatenate([one.averaged(start, x) for one in statistics], axis=1)
+    def monitored_columns(start: int, x: np.ndarray) -> np.ndarray:
+        return np.concatenate([s.monitored_columns(start, x) for s in statistics], axis=1)
 
-    return plan_for_error(samples, averaged, most=statistics[0].most_batches)
+    return plan_for_error(samples, monitored_columns, most=statistics[0].most_batches)

@@ -2,18 +2,17 @@
 
 import warnings
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float
 
 from steinwise._internal.coordinates import choose_coordinates
-from steinwise._internal.memory import budget_bytes
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import Estimator, is_whole, require_estimator
-from steinwise.calibration.batch_sums import BatchSums
+from steinwise.api.entry import enter_draws, enter_target, run_options
 from steinwise.calibration.batch_plan import BatchPlan, plan_batches
+from steinwise.calibration.batch_sums import BatchSums
 from steinwise.calibration.batches import cut_into
 from steinwise.calibration.jackknife import standard_error
 from steinwise.conditionals import AbstractConditional, Histogram
@@ -21,10 +20,10 @@ from steinwise.draws.samples import Samples
 from steinwise.errors import SteinwiseWarning, TooFewDraws
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.methods import FSSD, KCCSD, KSD, RFSD, SlicedKSD
+from steinwise.methods.ksd import FittedKSD
 from steinwise.methods.statistics import AbstractStatistic
-from steinwise.methods.statistics.gram import pair_parts
 from steinwise.results.discrepancy import Discrepancy
-from steinwise.target import AbstractTarget, as_target
+from steinwise.target import AbstractTarget
 
 
 def kccsd(
@@ -93,10 +92,10 @@ def kccsd(
     samples, density, run = _enter(draws, target, seed, names, independent, memory, progress)
     if coordinates is not None:
         method = method.restricted(choose_coordinates(coordinates, samples.names, seed))
-    method, samples = next(method.prepare(samples, density, run))
-    statistic = method.statistic(samples, density, run)
+    fitted = next(method.prepare(samples, density, run))
+    statistic = fitted.statistic(density, run)
     per_coordinate = statistic.contributions.mean(axis=0)
-    error, _ = _standard_error(samples, statistic)
+    error, _ = _standard_error(fitted.samples, statistic)
     value = float(per_coordinate.sum())
     if is_whole(coordinates):
         value, error = _of_all(per_coordinate, error, samples.dim)
@@ -105,11 +104,11 @@ def kccsd(
         standard_error=error,
         per_coordinate=per_coordinate,
         contributions=statistic.contributions,
-        names=method.labels(samples),
-        description=method.describe(),
-        witness=method.witness(samples, density, run) if blocks is None else None,
-        parts_by=statistic.each_draw,
-        places=samples.draw_index,
+        names=fitted.labels,
+        description=fitted.describe(),
+        witness=fitted.witness(density, run) if blocks is None else None,
+        contributions_by=fitted.contributions_by(statistic),
+        draw_index=fitted.samples.draw_index,
     )
 
 
@@ -163,7 +162,8 @@ def ksd(
     require_estimator(estimator)
     method = KSD() if kernel is None else KSD(kernel)
     samples, density, run = _enter(draws, target, seed, names, independent, memory, None)
-    statistic = method.gram(samples, density.score(samples.rows, memory=run.memory), run)
+    fitted = FittedKSD(method, samples)
+    statistic = fitted.gram(density.score(samples.rows, memory=run.memory), run)
     error, sums = _standard_error(samples, statistic)
     diagonal = statistic.diagonal().sum()
     return Discrepancy(
@@ -173,8 +173,8 @@ def ksd(
         contributions=None,
         names=samples.names,
         description=f"{method.describe()}, {estimator.upper()}-statistic",
-        parts_by=partial(pair_parts, statistic),
-        places=samples.draw_index,
+        contributions_by=fitted.contributions_by(statistic),
+        draw_index=samples.draw_index,
     )
 
 
@@ -217,12 +217,12 @@ def fssd(
     find = is_whole(locations)
     method = FSSD(given, locations, optimise=find, null="signs")
     samples, density, run = _enter(draws, target, seed, names, independent, memory, None)
-    method, samples = next(method.prepare(samples, density, run))
-    statistic = method.statistic(samples, density, run)
+    fitted = next(method.prepare(samples, density, run))
+    statistic = fitted.statistic(density, run)
     per_coordinate = statistic.mean_over_pairs()[0]
     return Discrepancy(
         value=float(per_coordinate.sum()),
-        standard_error=_standard_error(samples, statistic)[0],
+        standard_error=_standard_error(fitted.samples, statistic)[0],
         per_coordinate=per_coordinate,
         contributions=None,
         names=samples.names,
@@ -268,7 +268,8 @@ def rfsd(
     """
     method = RFSD(kind, features, gamma=gamma, locations=locations)
     samples, density, run = _enter(draws, target, seed, names, independent, memory, None)
-    statistic = method.statistic(samples, density, run)
+    fitted = next(method.prepare(samples, density, run))
+    statistic = fitted.statistic(density, run)
     log_squares = statistic.log_squares()
     log_value = np.logaddexp.reduce(log_squares) / 2
     with np.errstate(over="ignore", under="ignore"):
@@ -326,11 +327,12 @@ def sksd(
     require_estimator(estimator)
     method = SlicedKSD(slices, RBF("median") if kernel is None else kernel)
     samples, density, run = _enter(draws, target, seed, names, independent, memory, None)
-    method, samples = next(method.prepare(samples, density, run))
-    statistic = method.statistic(samples, density, run)
-    error, sums = _standard_error(samples, statistic)
+    fitted = next(method.prepare(samples, density, run))
+    statistic = fitted.statistic(density, run)
+    error, sums = _standard_error(fitted.samples, statistic)
     diagonals = statistic.diagonal().sum(axis=0)
-    per_coordinate = _pair_mean(sums.values[0].sum(axis=(1, 2)), diagonals, samples.n, estimator)
+    totals, n = sums.values[0].sum(axis=(1, 2)), fitted.samples.n
+    per_coordinate = _pair_mean(totals, diagonals, n, estimator)
     return Discrepancy(
         value=float(per_coordinate.sum()),
         standard_error=error,
@@ -355,18 +357,16 @@ def _enter(
     memory: str | int,
     progress: bool | None,
 ) -> tuple[Samples, AbstractTarget, RunOptions]:
-    run = RunOptions(seed, budget_bytes(memory), progress=progress)
-    samples = Samples.of(draws, names=names, independent=independent)
-    samples = samples.loaded(run.memory, "a discrepancy by itself")
-    density = as_target(target)
-    density.prepare(samples.dim)
-    return samples, density, run
+    run = run_options(seed=seed, memory=memory, progress=progress)
+    held_by = "a discrepancy by itself"
+    samples = enter_draws(draws, run, names=names, independent=independent, held_by=held_by)
+    return samples, enter_target(target, samples.dim), run
 
 
 def _plan(samples: Samples, statistic: AbstractStatistic, *, stacklevel: int) -> BatchPlan | None:
     """The batches for a standard error; None, with a warning, where there are too few draws."""
     try:
-        return plan_batches(samples, statistic.averaged, most=statistic.most_batches)
+        return plan_batches(samples, statistic.monitored_columns, most=statistic.most_batches)
     except TooFewDraws as error:
         warnings.warn(f"no standard error: {error}", SteinwiseWarning, stacklevel=stacklevel)
         return None

@@ -8,24 +8,19 @@ import jax
 import numpy as np
 
 import steinwise
+from steinwise._internal.compiled import precision
 from steinwise._internal.memory import budget_bytes
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import require_whole
-from steinwise.calibration.batches import (
-    FEWEST_BATCHES,
-    Batches,
-    BatchPlan,
-    cut_evenly,
-    cut_into,
-    plan_for_error,
-)
+from steinwise.calibration.batch_plan import FEWEST_BATCHES, BatchPlan, plan_for_error
+from steinwise.calibration.batches import Batches, cut_evenly, cut_into
 from steinwise.conditionals import Linear
 from steinwise.conditionals.base import refuse_target
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, SteinwiseWarning, TargetError
 from steinwise.kernels import IMQ, RBF, AbstractKernel
 from steinwise.methods import KCCSD, KSD
-from steinwise.methods.ksd import monitored
+from steinwise.methods.ksd import draws_and_scores
 from steinwise.optimise.equations import (
     AbstractEquations,
     ConditionalEquations,
@@ -37,7 +32,7 @@ from steinwise.optimise.equations import (
 from steinwise.results.fit import ParameterFit
 from steinwise.target import Target
 from steinwise.target.base import require_finite
-from steinwise.target.differentiation import Plan, make_plan, precision
+from steinwise.target.differentiation import DifferentiationPlan, plan_differentiation
 
 ROUNDS, EVALUATIONS = 30, 100  # of the equations with fixed weights, and in each
 SMALL_STEP = 1e-7  # relative to the parameters
@@ -206,10 +201,10 @@ def _parameters(
     return Model(log_density, structure, shapes), tuple(labels), vector
 
 
-def _plan(model: Model, start: Vector, samples: Samples) -> Plan:
+def _plan(model: Model, start: Vector, samples: Samples) -> DifferentiationPlan:
     """How the density can be differentiated; in theta as well as in x."""
     d = samples.dim
-    plan = make_plan(lambda x: model(jax.numpy.asarray(start, x.dtype), x), d)
+    plan = plan_differentiation(lambda x: model(jax.numpy.asarray(start, x.dtype), x), d)
 
     def curvature(theta: Any, x: Any) -> Any:
         score = lambda t: model.score(plan.score, t, x).sum()  # noqa: E731
@@ -230,21 +225,26 @@ def _plan(model: Model, start: Vector, samples: Samples) -> Plan:
 
 
 def _pairs(
-    method: KSD, model: Model, plan: Plan, samples: Samples, start: Vector, run: RunOptions
+    method: KSD,
+    model: Model,
+    plan: DifferentiationPlan,
+    samples: Samples,
+    start: Vector,
+    run: RunOptions,
 ) -> tuple[AbstractEquations, Batches | None, list[str]]:
     x = samples.rows
     kernel = method.kernel.resolve(x, run.seed, per_coordinate=False)
     whole = cut_evenly(samples, samples.n_draws)
     scores = PairEquations(model, plan, kernel, x, whole, run.memory).scores(start)
     require_finite(scores, x, 0, np.arange(samples.dim), axis=1)
-    cut = _batch_plan(samples, monitored(x, scores), most=250)
+    cut = _batch_plan(samples, draws_and_scores(x, scores), most=250)
     batches = cut_into(samples, FEWEST_BATCHES) if cut is None else cut.batches
     equations = PairEquations(model, plan, kernel, x, batches, run.memory)
     return equations, None if cut is None else batches, [] if cut is None else list(cut.notes)
 
 
 def _conditional(
-    method: KCCSD, model: Model, plan: Plan, samples: Samples, run: RunOptions
+    method: KCCSD, model: Model, plan: DifferentiationPlan, samples: Samples, run: RunOptions
 ) -> tuple[AbstractEquations, Samples, list[str]]:
     unused = Target(jax.numpy.sum)  # the stand-in does not look at the model
     fitted, tested = next(method.prepare(samples, unused, run))

@@ -13,21 +13,21 @@ from jaxtyping import Float
 from steinwise.calibration.batches import Batches
 
 
-class Expected(NamedTuple):
-    """What right draws lead to expect of a setting, and how much it counts beside what is seen.
+class ExpectedSquares(NamedTuple):
+    """The squares that right draws lead to expect of each setting, and the weight they get.
 
-    The squares of the sums of all pairs of batches, U_gh + U_hg, added up; the weight is 0 where
-    they are not known.
+    They are the squares of the sums of all pairs of batches, U_gh + U_hg, added up. The weight is
+    0 where they are not known.
     """
 
     squares: Float[np.ndarray, " setting"]
     weight: Float[np.ndarray, " setting"]
 
-    def beside(self, seen: Float[np.ndarray, "setting *rest"]) -> np.ndarray:
-        """Squares that are seen, drawn towards these."""
-        shape = (-1, *[1] * (seen.ndim - 1))
-        known, weight = (one.reshape(shape).astype(seen.dtype) for one in self)
-        return (1 - weight) * seen + weight * known
+    def shrink(self, observed: Float[np.ndarray, "setting *rest"]) -> np.ndarray:
+        """Observed squares, drawn towards these."""
+        shape = (-1, *[1] * (observed.ndim - 1))
+        known, weight = (array.reshape(shape).astype(observed.dtype) for array in self)
+        return (1 - weight) * observed + weight * known
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,19 +36,19 @@ class BatchSums:
 
     A statistic may have several families of settings, and several groups of coordinates, each with
     its own families. The verdict on all coordinates together weighs several kinds of evidence: of
-    each family the sum over coordinates, with the weight `dense`, and the largest coordinate, with
-    the weight `sparse`; 0 leaves it out. A `two_sided` family is judged by its absolute value, and
-    has no sum. What is `expected` steadies the scale of single coordinates.
+    each family the sum over coordinates, with the weight `sum_weight`, and the largest coordinate,
+    with the weight `max_weight`; 0 leaves it out. A `two_sided` family is judged by its absolute
+    value, and has no sum. What is `expected` steadies the scale of single coordinates.
     """
 
     values: np.ndarray
     batches: Batches
     family: str = ""
     group: str = ""
-    dense: float = 1.0
-    sparse: float = 0.0
+    sum_weight: float = 1.0
+    max_weight: float = 0.0
     two_sided: bool = False
-    expected: Expected | None = None
+    expected: ExpectedSquares | None = None
 
     @property
     def paired(self) -> bool:

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from steinwise._internal.memory import chunks
 from steinwise._internal.random import stream
 from steinwise._internal.threads import one_blas_thread
-from steinwise.calibration.batch_sums import BatchSums, Expected
+from steinwise.calibration.batch_sums import BatchSums, ExpectedSquares
 from steinwise.calibration.batches import Batches
 
 TERMS_AT_ONCE, SETTINGS_AT_ONCE = 1024, 4096  # whose bootstraps exist at the same time
@@ -112,7 +112,7 @@ def _one_sign_each(sums: BatchSums) -> tuple[Float[np.ndarray, "setting k m"], f
 
 
 def _spread(
-    values: Float[np.ndarray, "setting k m"], expected: Expected | None = None
+    values: Float[np.ndarray, "setting k m"], expected: ExpectedSquares | None = None
 ) -> Float[np.ndarray, "setting k"]:
     """The standard deviation of sums whose terms have independent signs.
 
@@ -120,7 +120,7 @@ def _spread(
     when their sum is far out on its short side, which would then stand out too often.
     """
     squares = np.einsum("skm,skm->sk", values, values)
-    return np.sqrt(squares if expected is None else expected.beside(squares))
+    return np.sqrt(squares if expected is None else expected.shrink(squares))
 
 
 @one_blas_thread

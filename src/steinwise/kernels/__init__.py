@@ -1,8 +1,7 @@
 r"""Kernels on R^m, with the derivatives that Stein's method needs.
 
-The author of a kernel writes one function of a pair of points, `evaluate`; the author of a
-radial kernel only its profile. Gram matrices, derivatives, Stein kernels, sums and products
-come with it.
+A new kernel needs one function of a pair of points, `evaluate`; a radial kernel needs only its
+profile. Gram matrices, derivatives, Stein kernels, sums and products come with it.
 
 Examples
 --------

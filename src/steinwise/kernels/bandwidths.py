@@ -1,4 +1,4 @@
-"""Kernels of (x - y) / bandwidth, where the bandwidth is given or the median heuristic's."""
+"""Kernels of (x - y) / bandwidth: the bandwidth is given, or comes from the median heuristic."""
 
 from typing import ClassVar, Self
 
@@ -10,7 +10,7 @@ from jaxtyping import Array
 from steinwise.errors import InputError
 from steinwise.kernels.base import AbstractKernel
 from steinwise.kernels.median import median_distance
-from steinwise.kernels.parameters import positive_parameter, require_one_or_each
+from steinwise.kernels.parameters import positive_parameter, require_parameter_shape
 
 _number_or_vector = positive_parameter("bandwidth", ', or "median" for the median heuristic')
 
@@ -27,7 +27,7 @@ class AbstractScaled(AbstractKernel):
 
     def resolve(self, rows: np.ndarray, seed: object, *, per_coordinate: bool) -> Self:
         if not isinstance(self.bandwidth, str):
-            require_one_or_each(self.bandwidth, rows.shape[1])
+            require_parameter_shape(self.bandwidth, rows.shape[1])
             return self
         bandwidth = median_distance(rows, seed, per_coordinate=per_coordinate)
         return eqx.tree_at(lambda kernel: kernel.bandwidth, self, bandwidth)
@@ -36,6 +36,6 @@ class AbstractScaled(AbstractKernel):
         if isinstance(self.bandwidth, str):
             raise InputError(
                 'bandwidth="median" depends on the draws: call kernel.resolve(draws, seed, '
-                "per_coordinate=False) first. sw.check, sw.ksd and sw.kccsd do it themselves."
+                "per_coordinate=False) first. sw.check, sw.ksd and sw.kccsd do so themselves."
             )
         return jnp.asarray(self.bandwidth)

@@ -1,8 +1,8 @@
 """A kernel on R^m with the derivatives that Stein's method needs; sums and products of kernels.
 
-The author of a kernel writes one function of a pair of points, `evaluate`. Gram matrices,
-derivatives, Stein kernels, sums and products come with it. Closed forms replace automatic
-derivatives where speed or smoothness asks for it.
+A new kernel needs one function of a pair of points, `evaluate`. Gram matrices, derivatives, Stein
+kernels, sums and products come with it. Closed forms override automatic derivatives where they are
+faster, or where automatic ones are wrong at equal points.
 """
 
 import abc
@@ -32,13 +32,12 @@ class Parts(NamedTuple):
 class AbstractKernel(eqx.Module):
     """A positive definite function of two points of R^m."""
 
-    translation_invariant: ClassVar[bool] = (
-        False  # whether it sees x - y alone, so that both may be moved
-    )
+    # Whether the kernel depends on x - y alone, so that all points may be moved together.
+    translation_invariant: ClassVar[bool] = False
 
     @abc.abstractmethod
     def evaluate(self, x: Float[Array, " m"], y: Float[Array, " m"]) -> Float[Array, ""]:
-        """k(x, y) for one pair of points: all that the author of a kernel must write."""
+        """k(x, y) for one pair of points: all that a new kernel must define."""
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> Float[Array, "a b"]:
         """The Gram matrix of the rows of x (a, m) and of y (b, m)."""
@@ -74,16 +73,16 @@ class AbstractKernel(eqx.Module):
     def stein_mean(
         self, x: Array, score: Array, atoms: Array, atom_scores: Array, weights: Array
     ) -> Float[Array, ""]:
-        """The mean of the Stein kernel of one point with weighted others."""
+        """The weighted mean of the Stein kernel between one point and the atoms."""
         stein = jax.vmap(self.stein, in_axes=(None, 0, None, 0))
         return jnp.dot(weights, stein(x, atoms, score, atom_scores))
 
     def stein_norm(self, atoms: Array, atom_scores: Array, weights: Array) -> Float[Array, ""]:
-        """The mean of the Stein kernel over all pairs of weighted points."""
+        """The weighted mean of the Stein kernel over all pairs of atoms."""
         return weights @ self.stein_gram(atoms, atoms, atom_scores, atom_scores) @ weights
 
     def resolve(self, rows: np.ndarray, seed: object, *, per_coordinate: bool) -> Self:  # noqa: ARG002
-        """This kernel with every bandwidth a number, the median heuristic taken on `rows`."""
+        """This kernel with every "median" replaced by the median heuristic on `rows`."""
         return self
 
     def __add__(self, other: "AbstractKernel") -> "AbstractKernel":
@@ -97,7 +96,7 @@ class AbstractKernel(eqx.Module):
 
 
 def over_pairs(function: Callable) -> Callable:
-    """A function of (x, y, score_x, score_y) for all pairs of rows."""
+    """Apply a function of (x, y, score_x, score_y) to all pairs of rows."""
     return jax.vmap(jax.vmap(function, in_axes=(None, 0, None, 0)), in_axes=(0, None, 0, None))
 
 
@@ -110,7 +109,7 @@ def _as_kernel(value: object) -> AbstractKernel:
 
 
 def require_kernel(kernel: object) -> None:
-    """One kernel, not its name."""
+    """Require one kernel; not its name, its class or a list."""
     if not isinstance(kernel, AbstractKernel):
         raise InputError(
             f"kernel is {kernel!r}: expected one kernel such as sw.kernels.RBF('median') or "
@@ -119,7 +118,7 @@ def require_kernel(kernel: object) -> None:
 
 
 class Constant(AbstractKernel):
-    """k(x, y) = c: a factor for other kernels, of no use alone."""
+    """k(x, y) = c: a factor for other kernels, useless by itself."""
 
     value: np.ndarray = eqx.field(converter=positive_parameter("value"))
     translation_invariant: ClassVar[bool] = True
@@ -153,8 +152,8 @@ class Sum(_Pair):
         return self.left.evaluate(x, y) + self.right.evaluate(x, y)
 
     def parts(self, x: Array, y: Array) -> Parts:
-        a, b = self.left.parts(x, y), self.right.parts(x, y)
-        return Parts(*(one + other for one, other in zip(a, b, strict=True)))
+        summands = zip(self.left.parts(x, y), self.right.parts(x, y), strict=True)
+        return Parts(*(left + right for left, right in summands))
 
     def stein_gram(self, x: Array, y: Array, score_x: Array, score_y: Array) -> Array:
         both = (self.left, self.right)
@@ -163,7 +162,7 @@ class Sum(_Pair):
 
 
 class Product(_Pair):
-    """k1 * k2: strict positive definiteness is kept where the other factor is a constant."""
+    """k1 * k2: strictly positive definite if one factor is and the other is a constant."""
 
     def evaluate(self, x: Array, y: Array) -> Array:
         return self.left.evaluate(x, y) * self.right.evaluate(x, y)

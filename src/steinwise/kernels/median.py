@@ -6,9 +6,9 @@ from jaxtyping import Float
 from steinwise._internal.random import stream
 from steinwise.errors import InputError
 
-MEDIAN_ROWS = 1000
-GAPS_PER_ROW = 2  # among which the median gap is sought in the end
-MOST_HALVINGS = 60
+MEDIAN_ROWS = 1000  # half a million distances: the bandwidth need not be known to many digits
+GAPS_PER_ROW = 2  # once so few gaps are left, it is faster to list them than to go on halving
+MOST_HALVINGS = 60  # more than the 53 bits of a float64 can take
 
 
 def median_distance(rows: np.ndarray, seed: object, *, per_coordinate: bool) -> np.ndarray:
@@ -35,36 +35,36 @@ def median_distance(rows: np.ndarray, seed: object, *, per_coordinate: bool) -> 
 
 
 def median_gap(values: Float[np.ndarray, " n"]) -> float:
-    """The median of |x_i - x_l|, i < l, without making all of them.
+    """The median of |x_i - x_l|, i < l, without computing all of them.
 
-    Among sorted numbers those pairs that are no farther apart than a gap are quickly counted. The
-    gap is halved until few pairs are in doubt.
+    In sorted numbers it is quick to count the pairs that are at most a given gap apart. Bisection
+    over the gap leaves few pairs around the median, and these are listed.
 
     >>> median_gap(np.array([0.0, 1.0, 3.0, 7.0]))  # of 1, 2, 3, 4, 6 and 7
     3.5
     """
     x = np.sort(values)
     n = len(x)
-    itself = np.arange(1, n + 1)
+    after = np.arange(1, n + 1)  # the first larger number of each
     low, high = 0.0, float(x[-1] - x[0])
-    below, above = itself, np.full(n, n)  # where the partners of each begin, and end
+    first, last = after, np.full(n, n)  # partners of each whose gap is between low and high
     count = n * (n - 1) // 2
     ranks = np.array([(count - 1) // 2, count // 2])
     for _ in range(MOST_HALVINGS):
-        if (above - below).sum() <= GAPS_PER_ROW * n:
+        if (last - first).sum() <= GAPS_PER_ROW * n:
             break
         middle = (low + high) / 2
         ends = np.searchsorted(x, x + middle, side="right")
-        within = (ends - itself).sum()
+        within = (ends - after).sum()
         if within > ranks[1]:
-            high, above = middle, ends
+            high, last = middle, ends
         elif within <= ranks[0]:
-            low, below = middle, ends
-        else:  # one is within, the other is not
+            low, first = middle, ends
+        else:  # the middle gap lies between the two ranks
             break
-    lengths = above - below
-    first = np.repeat(np.arange(n), lengths)
-    second = np.arange(lengths.sum()) + np.repeat(below - np.cumsum(lengths) + lengths, lengths)
-    gaps = x[second] - x[first]
-    wanted = ranks - (below - itself).sum()
+    lengths = last - first
+    left = np.repeat(np.arange(n), lengths)
+    right = np.arange(lengths.sum()) + np.repeat(first - np.cumsum(lengths) + lengths, lengths)
+    gaps = x[right] - x[left]
+    wanted = ranks - (first - after).sum()
     return float(np.partition(gaps, wanted)[wanted].mean())

@@ -1,4 +1,4 @@
-"""One kernel for every coordinate or block, from one kernel for all or from a list."""
+"""One kernel per coordinate or block: from a single kernel, or from a list."""
 
 from collections.abc import Sequence
 
@@ -8,34 +8,34 @@ from jaxtyping import Array
 
 from steinwise.errors import InputError
 from steinwise.kernels.base import AbstractKernel
-from steinwise.kernels.parameters import require_one_or_each
+from steinwise.kernels.parameters import require_parameter_shape
 
 
 def one_per_coordinate(kernel: AbstractKernel, d: int) -> AbstractKernel:
-    """The kernel as d univariate ones: every parameter becomes a vector of length d."""
+    """The kernel as d univariate kernels: every parameter becomes a vector of length d."""
 
     def spread(leaf: Array) -> Array:
         leaf = jnp.asarray(leaf)
-        require_one_or_each(leaf, d)
+        require_parameter_shape(leaf, d)
         return jnp.broadcast_to(leaf, (d,))
 
     return jax.tree.map(spread, kernel)
 
 
 def require_kernels(kernel: object) -> None:
-    """One kernel, or a sequence of them."""
-    several = kernel if isinstance(kernel, Sequence) else [kernel]
-    if not several or not all(isinstance(k, AbstractKernel) for k in several):
+    """Require one kernel, or a sequence of them."""
+    kernels = kernel if isinstance(kernel, Sequence) else [kernel]
+    if not kernels or not all(isinstance(k, AbstractKernel) for k in kernels):
         raise InputError(
             f"kernel is {kernel!r}: expected a kernel such as sw.kernels.RBF(1.0), or a list of "
             "kernels, one per coordinate (or per block)."
         )
 
 
-def as_kernels(kernel: "AbstractKernel | Sequence[AbstractKernel]", groups: int) -> list | None:
-    """A sequence of kernels, one per coordinate or block; None if there is only one."""
+def as_kernels(kernel: AbstractKernel | Sequence[AbstractKernel], groups: int) -> list | None:
+    """The user's kernels, one per coordinate or block; None if there is one for all."""
     if isinstance(kernel, AbstractKernel):
         return None
     if len(kernel) != groups:
-        raise InputError(f"{len(kernel)} kernels came for {groups} coordinates or blocks.")
+        raise InputError(f"{len(kernel)} kernels were given for {groups} coordinates or blocks.")
     return list(kernel)

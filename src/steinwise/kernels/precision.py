@@ -1,4 +1,4 @@
-"""Kernels and points in the precision of a computation, without digits lost on the way."""
+"""Kernels and points in the precision of a computation, converted without losing digits."""
 
 from typing import Any
 
@@ -11,9 +11,9 @@ from steinwise.kernels.base import AbstractKernel
 
 
 def robust_centre(x: Any) -> Any:
-    """A point among the rows: the median of nine of them, which a far one does not move."""
-    some = x[np.linspace(0, len(x) - 1, 9).round().astype(int)]
-    return (np if isinstance(x, np.ndarray) else jnp).median(some, axis=0)
+    """The median of nine evenly spaced rows: a point among them that outliers do not move."""
+    nine = x[np.linspace(0, len(x) - 1, 9).round().astype(int)]
+    return (np if isinstance(x, np.ndarray) else jnp).median(nine, axis=0)
 
 
 def in_precision_of(x: Array, kernel: AbstractKernel) -> AbstractKernel:
@@ -27,7 +27,9 @@ def in_precision_of(x: Array, kernel: AbstractKernel) -> AbstractKernel:
 
 
 def cast_centred(kernel: AbstractKernel, dtype: str, *points: np.ndarray) -> list[np.ndarray]:
-    """Points in this precision, moved together towards 0 before digits go, where that is allowed.
+    """Points in this precision, moved towards 0 together before they are rounded.
+
+    They are moved only if the kernel is translation invariant.
 
     >>> from steinwise.kernels import RBF
     >>> cast_centred(RBF(), "float32", np.array([[1e9], [1e9 + 1]]))[0].tolist()
@@ -36,4 +38,4 @@ def cast_centred(kernel: AbstractKernel, dtype: str, *points: np.ndarray) -> lis
     if np.dtype(dtype) == np.float64:
         return list(points)
     centre = robust_centre(points[0]) if kernel.translation_invariant else 0.0
-    return [(each - centre).astype(dtype) for each in points]
+    return [(rows - centre).astype(dtype) for rows in points]

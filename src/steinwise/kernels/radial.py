@@ -1,4 +1,4 @@
-"""Kernels of the distance between two points: the author writes a profile, and no more."""
+"""Kernels of the distance between two points: each defines its profile, and no more."""
 
 import abc
 from typing import Self
@@ -22,13 +22,12 @@ class AbstractRadial(AbstractScaled):
 
     @abc.abstractmethod
     def profile(self, s: Array) -> Array:
-        """The kernel as a function of the squared scaled distance: all that must be written."""
+        """The kernel as a function of the squared scaled distance: all that must be defined."""
 
     def profile_derivatives(self, s: Array) -> tuple[Array, Array, Array]:
-        """profile, its first and its second derivative, elementwise."""
+        """The profile, its first and its second derivative, elementwise."""
         first = jax.grad(lambda t: self.profile(t))
-        both = jnp.vectorize(lambda t: (self.profile(t), first(t), jax.grad(first)(t)))
-        return both(s)
+        return jnp.vectorize(lambda t: (self.profile(t), first(t), jax.grad(first)(t)))(s)
 
     def evaluate(self, x: Array, y: Array) -> Array:
         return self.profile(jnp.sum(((x - y) / self._scale()) ** 2))
@@ -41,11 +40,10 @@ class AbstractRadial(AbstractScaled):
         return Parts(k, dx, -dx, -4 * k2 * difference**2 - 2 * k1 / scale**2)
 
     def stein_gram(self, x: Array, y: Array, score_x: Array, score_y: Array) -> Array:
-        # The same sum as `stein`, as few matrix products: what belongs to a row or a column alone
-        # is one more column of a factor.
+        # The same sum as `stein`, as a few matrix products.
         common = np.ndim(self.bandwidth) == 0
         scale = jnp.broadcast_to(self._scale(), x.shape[-1:])
-        centre = robust_centre(x)  # else |x|^2 + |y|^2 - 2 <x, y> loses digits far from 0
+        centre = robust_centre(x)  # far from 0, |x|^2 + |y|^2 - 2 <x, y> would lose digits
         x, y = (x - centre) / scale, (y - centre) / scale
         bx, by = score_x / scale, score_y / scale
         squared = squared_distances(x, y)
@@ -61,8 +59,8 @@ class AbstractRadial(AbstractScaled):
 class RBF(AbstractRadial):
     r"""`k(x, y) = exp(-|x - y|^2 / (2 b^2))`.
 
-    In three and more dimensions its KSD can vanish along draws that run off to infinity; the
-    IMQ's cannot.
+    In three or more dimensions its KSD can tend to 0 for draws that run off to infinity; that of
+    the IMQ cannot.
 
     Parameters
     ----------
@@ -80,8 +78,10 @@ class RBF(AbstractRadial):
 
 @jax.tree_util.register_static
 class _FixedExponent(float):
-    """A plain number, which compiled code knows: the root of 1/2 takes an eighth of the time of a
-    power."""
+    """An exponent that compiled code knows as a constant.
+
+    The square root, for 1/2, takes an eighth of the time of a power.
+    """
 
 
 def _exponent(value: object) -> np.ndarray | float:
@@ -101,7 +101,8 @@ class IMQ(AbstractRadial):
     bandwidth
         b: a number, a vector (one per coordinate), or "median" for the median heuristic.
     exponent
-        e. A plain number is a constant of compiled code; to differentiate by it give a JAX array.
+        e. A plain number is a constant of compiled code; pass a JAX array to differentiate with
+        respect to it.
     """
 
     exponent: np.ndarray | float = eqx.field(converter=_exponent, default=0.5)
@@ -109,8 +110,8 @@ class IMQ(AbstractRadial):
     def resolve(self, rows: np.ndarray, seed: object, *, per_coordinate: bool) -> Self:
         if not per_coordinate and np.ndim(self.exponent):
             raise InputError(
-                f"the exponent of IMQ is a vector of {np.size(self.exponent)} numbers, which only "
-                "univariate kernels can take one each of: give one number."
+                f"the exponent of IMQ is a vector of {np.size(self.exponent)} numbers, one for each "
+                "of as many univariate kernels: pass one number for a kernel of several coordinates."
             )
         return super().resolve(rows, seed, per_coordinate=per_coordinate)
 
@@ -124,7 +125,7 @@ class IMQ(AbstractRadial):
         else:
             e = jnp.asarray(self.exponent)
         root = isinstance(e, float) and e == 0.5
-        # as an exponential it takes two thirds of the time of a power
+        # exp(e log) takes two thirds of the time of a power
         k = jnp.sqrt(inverse) if root else jnp.exp(e * jnp.log(inverse))
         return k, -e * k * inverse, e * (e + 1) * k * inverse**2
 
@@ -139,7 +140,7 @@ class Matern52(AbstractRadial):
         return self.profile_derivatives(s)[0]
 
     def profile_derivatives(self, s: Array) -> tuple[Array, Array, Array]:
-        apart = s > 0  # the root has no derivative at 0, the kernel does, and it is 0
+        apart = s > 0  # the square root is not differentiable at 0; the kernel is
         r = jnp.where(apart, jnp.sqrt(5 * jnp.where(apart, s, 1.0)), 0.0)
         decay = jnp.exp(-r)
         return (1 + r + r**2 / 3) * decay, -5 / 6 * (1 + r) * decay, 25 / 12 * decay

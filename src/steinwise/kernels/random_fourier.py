@@ -1,4 +1,4 @@
-"""Random waves in place of a radial kernel."""
+"""A radial kernel approximated by random waves."""
 
 from functools import cache
 from typing import Literal
@@ -20,26 +20,26 @@ class RandomFourier(AbstractScaled):
     r"""`k(x, y) = mean_r cos(<w_r, x - y> / b)`: R random waves in place of a radial kernel.
 
     The frequencies w_r are those of `exp(-|x - y|^2 / (2 b^2))`, standard normal, or of
-    `(1 + |x - y|^2 / b^2)^(-1/2)`, normal with a random scale, spread evenly over their law (a
-    Latin hypercube), so that k is that kernel in the mean over seeds. A Stein kernel is then a
-    product of 2 R features per coordinate,
+    `(1 + |x - y|^2 / b^2)^(-1/2)`, normal with a random scale. They are stratified (a Latin
+    hypercube), and the mean of k over seeds is that kernel. Its Stein kernel is a product of 2 R
+    features per coordinate,
 
     .. math:: \xi(x) = R^{-1/2} (b_j \cos(t) - w_j \sin(t), \; b_j \sin(t) + w_j \cos(t)),
         \qquad t = \langle w_r, x \rangle,
 
-    and its mean over pairs of m atoms the square of one sum: in KCC-SD the unit-ball variant takes
-    m R steps for m^2. Few waves leave some misfits unseen, whatever n is.
+    and its mean over pairs of m atoms is the square of one sum: in KCC-SD the unit-ball variant
+    takes m R steps instead of m^2. Too few waves miss some misfits, however many draws there are.
 
     Parameters
     ----------
     bandwidth
         b: a number, a vector (one per coordinate), or "median".
     waves
-        R.
+        R, the number of waves.
     law
-        "rbf" or "imq": which kernel they are the waves of.
+        "rbf" or "imq": the kernel that the waves approximate.
     seed
-        For the frequencies.
+        The seed of the frequencies.
 
     Examples
     --------
@@ -71,31 +71,31 @@ class RandomFourier(AbstractScaled):
         return Parts(jnp.mean(jnp.cos(angle)), dx, -dx, dxdy)
 
     def stein_features(self, x: Array, score: Array) -> Float[Array, " f"]:
-        """Numbers whose products, summed, are the Stein kernel."""
+        """Features of a point: the Stein kernel of two points is the inner product of theirs."""
         w = self._frequencies(x)
         angle = (w @ x)[:, None]
         cos, sin = jnp.cos(angle), jnp.sin(angle)
-        both = jnp.stack([score * cos - w * sin, score * sin + w * cos])
-        return both.ravel() / np.sqrt(self.waves)
+        features = jnp.stack([score * cos - w * sin, score * sin + w * cos])
+        return features.ravel() / np.sqrt(self.waves)
 
     def stein(self, x: Array, y: Array, score_x: Array, score_y: Array) -> Array:
         return jnp.dot(self.stein_features(x, score_x), self.stein_features(y, score_y))
 
     def stein_gram(self, x: Array, y: Array, score_x: Array, score_y: Array) -> Array:
-        rows = jax.vmap(self.stein_features)
-        return rows(x, score_x) @ rows(y, score_y).T
+        features = jax.vmap(self.stein_features)
+        return features(x, score_x) @ features(y, score_y).T
 
     def stein_mean(
         self, x: Array, score: Array, atoms: Array, atom_scores: Array, weights: Array
     ) -> Array:
-        rows = jax.vmap(self.stein_features)(atoms, atom_scores)
-        return jnp.dot(self.stein_features(x, score), weights @ rows)
+        features = jax.vmap(self.stein_features)(atoms, atom_scores)
+        return jnp.dot(self.stein_features(x, score), weights @ features)
 
     def stein_norm(self, atoms: Array, atom_scores: Array, weights: Array) -> Array:
         return jnp.sum((weights @ jax.vmap(self.stein_features)(atoms, atom_scores)) ** 2)
 
     def _frequencies(self, x: Array) -> Float[Array, "r m"]:
-        """Divided by the bandwidth, in the precision of x."""
+        """The frequencies divided by the bandwidth, in the precision of x."""
         standard = jnp.asarray(frequencies(self.law, self.waves, x.shape[-1], self.seed), x.dtype)
         return standard / self._scale()
 
@@ -104,7 +104,10 @@ class RandomFourier(AbstractScaled):
 def frequencies(
     law: str, count: int, dimension: int, seed: int
 ) -> Float[np.ndarray, "count dimension"]:
-    """Of the kernel with bandwidth 1; every coordinate, and the scale, has one in each stratum."""
+    """The frequencies of the kernel with bandwidth 1.
+
+    The values of a coordinate fall one into each of `count` strata, and so do those of the scale.
+    """
     from scipy.special import gammaincinv, ndtri
 
     rng = stream(seed, "fourier frequencies")

@@ -1,41 +1,26 @@
-"""Stein discrepancies as tests: each says how to make its batch sums, and no more."""
+"""Stein discrepancies as tests: each says how to make its batch sums, and no more.
 
-from steinwise.methods.base import AbstractMethod
-from steinwise.methods.fssd import FSSD
-from steinwise.methods.graphical import GraphicalKSD
-from steinwise.methods.kccsd import KCCSD
-from steinwise.methods.ksd import KSD
-from steinwise.methods.ksdagg import KSDAgg
-from steinwise.methods.nystrom import NystromKSD
-from steinwise.methods.rfsd import RFSD
-from steinwise.methods.sksd import SlicedKSD
-from steinwise.methods.transported import Transported
+A method loads on first use. The methods are listed once, in ``__init__.pyi``.
+"""
 
-BY_NAME: dict[str, type[AbstractMethod]] = {
-    method.name: method
-    for method in (
-        FSSD,
-        GraphicalKSD,
-        KCCSD,
-        KSD,
-        KSDAgg,
-        NystromKSD,
-        RFSD,
-        SlicedKSD,
-        Transported,
-    )
+from steinwise._internal.lazy import loader, modules_of_names
+
+_MODULES = modules_of_names(__name__)
+_CLASSES = {
+    module.removeprefix("steinwise.methods."): name
+    for name, module in _MODULES.items()
+    if not name.startswith("Abstract")
 }
 
-__all__ = [
-    "BY_NAME",
-    "FSSD",
-    "KCCSD",
-    "KSD",
-    "RFSD",
-    "AbstractMethod",
-    "GraphicalKSD",
-    "KSDAgg",
-    "NystromKSD",
-    "SlicedKSD",
-    "Transported",
-]
+NAMES = tuple(_CLASSES)  # that `method=` takes
+__getattr__ = loader(__name__, _MODULES)
+__all__ = sorted([*_MODULES, "NAMES", "by_name"])  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def by_name(name: str) -> type:
+    """The class of the method that has this name."""
+    return __getattr__(_CLASSES[name])  # type: ignore[return-value]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

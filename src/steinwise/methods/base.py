@@ -1,64 +1,55 @@
-"""The contract of a method."""
+"""The contract of a method.
+
+A method is its options. `prepare` gives what it learned from a part of the draws, as an object of
+another type, together with the draws that are left to test. That object makes a statistic, tests
+it on batches of draws, and says what the numbers mean.
+"""
 
 import abc
-from collections.abc import Iterator
-from typing import ClassVar
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
 
 import equinox as eqx
+import numpy as np
 
+from steinwise._internal.notes import Note, note
 from steinwise._internal.run_options import RunOptions
-from steinwise.calibration.batches import Batches, BatchPlan
-from steinwise.calibration.pvalues import Calibration, calibrate
+from steinwise.calibration.batch_plan import BatchPlan
+from steinwise.calibration.batches import Batches
+from steinwise.calibration.families import calibrate
+from steinwise.calibration.pvalues import Calibration
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
-from steinwise.methods.statistics import AbstractStatistic, Mean
-from steinwise.results.check import NO_MISFIT, CoordinateResult, Findings
+from steinwise.methods.statistics import AbstractStatistic
+from steinwise.results.coordinate import CoordinateResult, Misfit
+from steinwise.results.findings import Findings
 from steinwise.target import AbstractTarget
+
+_Method = TypeVar("_Method", bound="AbstractMethod", covariant=True)
 
 
 class AbstractMethod(eqx.Module):
-    """A discrepancy between draws and a target that reduces to batch sums."""
+    """A discrepancy between draws and a target that reduces to batch sums: its options."""
 
     name: ClassVar[str]
-    flag_note: ClassVar[str] = ""  # what it means that a coordinate is flagged
+    flag_meaning: ClassVar[str] = ""  # of a flagged coordinate, a key of `wording.FLAG_MEANINGS`
     bootstrap_share: ClassVar[float] = 1.0  # of the level; the rest is for exact p-values
     reads_by_chunk: ClassVar[bool] = False  # so that the draws need not fit into memory
+    float64_because: ClassVar[str] = ""  # why dtype="float32" has no effect, where it has none
 
     @abc.abstractmethod
     def describe(self) -> str:
         """The method and its settings, for the report."""
 
     @abc.abstractmethod
-    def labels(self, samples: Samples) -> tuple[str, ...]:
-        """The names of what gets a verdict of its own: coordinates, blocks, or nothing."""
+    def prepare(
+        self, samples: Samples, target: AbstractTarget, run: RunOptions
+    ) -> "Iterator[AbstractFitted]":
+        """The method with all that it learned, and the draws that are left to test.
 
-    def findings(
-        self,
-        samples: Samples,
-        statistic: AbstractStatistic,
-        plan: BatchPlan,  # noqa: ARG002
-        verdict: Calibration,
-        alpha: float,
-    ) -> Findings:
-        """What the numbers mean: a verdict on each coordinate, and what else the method tells."""
-        return Findings(
-            coordinates=tuple(
-                CoordinateResult(
-                    name=name,
-                    value=float(verdict.values[k]),
-                    pvalue=float(verdict.coordinate_pvalues[k]),
-                    adjusted_pvalue=float(verdict.adjusted_pvalues[k]),
-                    effect=None,
-                    verdict="misfit" if verdict.adjusted_pvalues[k] <= alpha else NO_MISFIT,
-                )
-                for k, name in enumerate(self.labels(samples))
-            ),
-            flag_note=self.flag_note,
-            x=samples.rows,
-            x_names=samples.names,
-            parts_by=statistic.each_draw if isinstance(statistic, Mean) else None,
-            places=samples.places,
-        )
+        One for each split of the draws, whose verdicts are averaged.
+        """
 
     def restricted(self, coordinates: tuple[int, ...]) -> "AbstractMethod":  # noqa: ARG002
         """The same method with verdicts on some coordinates only, at their cost."""
@@ -72,30 +63,84 @@ class AbstractMethod(eqx.Module):
         samples: Samples,  # noqa: ARG002
         target: AbstractTarget,  # noqa: ARG002
     ) -> int:
-        """Of the target, for every draw: its score, unless a method asks for more."""
+        """Evaluations of the target per draw: its score, unless a method needs more."""
         return 1
 
-    def prepare(
-        self,
-        samples: Samples,
-        target: AbstractTarget,  # noqa: ARG002
-        run: RunOptions,  # noqa: ARG002
-    ) -> "Iterator[tuple[AbstractMethod, Samples]]":
-        """The method with all that it learns from a part of the draws, and the draws to test.
+    def precision_notes(self, dtype: str) -> tuple[Note, ...]:
+        """A note where a precision was asked for that the method does not compute in."""
+        if dtype == "float64" or not self.float64_because:
+            return ()
+        return (note("precision unused", dtype=dtype, method=self.name, why=self.float64_because),)
 
-        One pair for each split of the draws, whose verdicts are averaged.
-        """
-        yield self, samples
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What testing a statistic gave: p-values, and the batches of draws behind them."""
+
+    calibration: Calibration
+    batches: Batches  # all of them, or those reached before an interruption
+
+
+@dataclass(frozen=True, eq=False)
+class AbstractFitted(abc.ABC, Generic[_Method]):
+    """A method with all that it learned, and the draws that it tests."""
+
+    method: _Method
+    samples: Samples
+
+    @property
+    @abc.abstractmethod
+    def labels(self) -> tuple[str, ...]:
+        """The names of what gets a verdict of its own: coordinates, blocks, or nothing."""
 
     @abc.abstractmethod
-    def statistic(
-        self, samples: Samples, target: AbstractTarget, run: RunOptions
-    ) -> AbstractStatistic:
-        """What is averaged."""
+    def statistic(self, target: AbstractTarget, run: RunOptions) -> AbstractStatistic:
+        """What is averaged over draws, or over pairs of draws."""
 
-    def calibrate(
+    def describe(self) -> str:
+        """The method, its settings, and what can be said of what it learned."""
+        return self.method.describe()
+
+    def contributions_by(
+        self,
+        statistic: AbstractStatistic,  # noqa: ARG002
+    ) -> Callable[[], np.ndarray] | None:
+        """Gives what each draw adds, as (n, k); None where the method does not say."""
+        return None
+
+    def test(
         self, statistic: AbstractStatistic, batches: Batches, n_bootstrap: int, seed: object
-    ) -> Calibration:
-        """The verdict: by signs per batch, unless the method has a null of its own."""
-        verdict = calibrate(statistic.batch_sums(batches), n_bootstrap, seed)
-        return verdict.joined_with(statistic.exact_pvalues())
+    ) -> Evidence:
+        """p-values by a sign per batch, unless the method has a null of its own."""
+        return Evidence(calibrate(statistic.batch_sums(batches), n_bootstrap, seed), batches)
+
+    def findings(
+        self,
+        statistic: AbstractStatistic,
+        evidence: Evidence,  # noqa: ARG002
+        calibration: Calibration,
+        plan: BatchPlan,  # noqa: ARG002
+        alpha: float,
+    ) -> Findings:
+        """What the numbers mean: a verdict on each coordinate, and what else the method tells.
+
+        `calibration` is that of the evidence, or the average over several splits.
+        """
+        return Findings(
+            coordinates=tuple(
+                CoordinateResult(
+                    name=name,
+                    value=float(calibration.values[k]),
+                    pvalue=float(calibration.coordinate_pvalues[k]),
+                    adjusted_pvalue=float(calibration.adjusted_pvalues[k]),
+                    effect=None,
+                    misfit=Misfit() if calibration.adjusted_pvalues[k] <= alpha else None,
+                )
+                for k, name in enumerate(self.labels)
+            ),
+            flag_meaning=self.method.flag_meaning,
+            x=self.samples.rows,
+            x_names=self.samples.names,
+            contributions_by=self.contributions_by(statistic),
+            draw_index=self.samples.draw_index,
+        )

@@ -13,7 +13,7 @@ Jitkrittum, Xu, Szabo, Fukumizu and Gretton, "A linear-time kernel goodness-of-f
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import equinox as eqx
@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from steinwise._internal.compiled import call_in_chunks, precision, rows_of
 from steinwise._internal.memory import chunks
 from steinwise._internal.random import stream
 from steinwise._internal.run_options import RunOptions
@@ -35,7 +36,7 @@ from steinwise.functional import fssd_features, fssd_power
 from steinwise.kernels import RBF, AbstractKernel, AbstractRadial
 from steinwise.kernels.base import require_kernel
 from steinwise.kernels.precision import cast_centred
-from steinwise.methods.base import AbstractMethod
+from steinwise.methods.base import AbstractFitted, AbstractMethod, Evidence
 from steinwise.methods.statistics import AbstractStatistic, FeatureProduct
 from steinwise.target import AbstractTarget
 
@@ -58,7 +59,7 @@ def _locations(value: Any) -> int | np.ndarray:
 
 
 class FSSD(AbstractMethod):
-    """The squared finite set Stein discrepancy, with learnt or given locations.
+    """The squared finite set Stein discrepancy, with learned or given locations.
 
     Parameters
     ----------
@@ -116,15 +117,14 @@ class FSSD(AbstractMethod):
         kind = "FSSD-opt" if self.optimise else "FSSD"
         return f"{kind} ({type(self.kernel).__name__} kernel, {count} locations, {self.null} null)"
 
-    def labels(self, samples: Samples) -> tuple[str, ...]:
-        return samples.names if self.null == "signs" else ()
-
     def prepare(
         self, samples: Samples, target: AbstractTarget, run: RunOptions
-    ) -> "Iterator[tuple[FSSD, Samples]]":
-        """The method with locations and width learnt from the first draws, and the other draws."""
+    ) -> "Iterator[FittedFSSD]":
+        """Locations and width learned from the first draws, and the other draws."""
         if not self.optimise and not isinstance(self.locations, int):
-            yield self, samples
+            _require_columns(self.locations, samples.dim)
+            kernel = self.kernel.resolve(samples.rows, run.seed, per_coordinate=False)
+            yield FittedFSSD(self, samples, kernel, self.locations)
             return
         training, tested = samples.split(self.train, 1 - self.train)
         if min(training.n, tested.n) < 2:
@@ -138,49 +138,66 @@ class FSSD(AbstractMethod):
         if isinstance(self.locations, int):
             locations = draws_of_fitted_gaussian(x, self.locations, run.seed)
         else:
-            locations = self._fixed(samples)
+            locations = self.locations
+            _require_columns(locations, samples.dim)
         if self.optimise:
             assert isinstance(kernel, AbstractRadial)
             x = x[:: -(-len(x) // MOST_TRAINING_ROWS)]
             score = target.score(x, memory=run.memory)
             kernel, locations = most_powerful(kernel, locations, x, score)
-        yield replace(self, kernel=kernel, locations=locations), tested
+        yield FittedFSSD(self, tested, kernel, locations)
 
-    def statistic(
-        self, samples: Samples, target: AbstractTarget, run: RunOptions
-    ) -> FeatureProduct:
-        locations = self._fixed(samples)
-        kernel = self.kernel.resolve(samples.rows, run.seed, per_coordinate=False)
-        score = target.score(samples.rows, memory=run.memory).astype(run.dtype)
-        v, x = cast_centred(self.kernel, run.dtype, locations, samples.rows)
+
+def _require_columns(locations: Float[np.ndarray, "j d"], d: int) -> None:
+    if locations.shape[1] != d:
+        raise InputError(
+            f"locations have shape {locations.shape}: expected (J, {d}), as the draws have {d} "
+            "coordinates."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FittedFSSD(AbstractFitted[FSSD]):
+    """FSSD with its locations and the width of its kernel, and the draws that it tests."""
+
+    kernel: AbstractKernel
+    locations: Float[np.ndarray, "j d"]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.samples.names if self.method.null == "signs" else ()
+
+    def statistic(self, target: AbstractTarget, run: RunOptions) -> FeatureProduct:
+        n, rows_of_draws = self.samples.n, self.samples.rows
+        score = target.score(rows_of_draws, memory=run.memory).astype(run.dtype)
+        v, x = cast_centred(self.kernel, run.dtype, self.locations, rows_of_draws)
         most = int(np.clip(run.memory // (8 * COPIES * v.size), 1, ROWS_PER_CHUNK))
-        rows = -(-samples.n // -(-samples.n // most))  # in as many chunks, of equal size
-        shape = (1, *v.T.shape) if self.null == "signs" else (1, 1, v.size)
+        size = -(-n // -(-n // most))  # in as many chunks, of equal size
+        shape = (1, *v.T.shape) if self.method.null == "signs" else (1, 1, v.size)
 
         def features(part: slice) -> tuple[np.ndarray, np.ndarray]:
-            # repeated rows fill the last chunk, so that all chunks have one shape
-            padded = (np.resize(array[part], (rows, samples.dim)) for array in (x, score))
-            with jax.enable_x64(True):
-                tau = np.asarray(_features(kernel, *padded, v))
-            tau = tau[: part.stop - part.start].reshape(-1, *shape)
+            rows = rows_of(x[part], score[part])
+            count = part.stop - part.start
+            tau = call_in_chunks(lambda x, b: _features(self.kernel, x, b, v), rows, count, size)
+            tau = tau.reshape(-1, *shape)
             return tau, tau
 
-        return FeatureProduct(samples.n, features, rows)
+        return FeatureProduct(n, features, size)
 
-    def calibrate(
+    def test(
         self, statistic: AbstractStatistic, batches: Batches, n_bootstrap: int, seed: object
-    ) -> Calibration:
-        if self.null == "signs":
-            return super().calibrate(statistic, batches, n_bootstrap, seed)
+    ) -> Evidence:
+        if self.method.null == "signs":
+            return super().test(statistic, batches, n_bootstrap, seed)
         assert isinstance(statistic, FeatureProduct)
-        found = limit_law(statistic, batches, np.size(self.locations))
-        shape = n_bootstrap, len(found.eigenvalues)
+        limit = limit_distribution(statistic, batches, np.size(self.locations))
+        shape = n_bootstrap, len(limit.eigenvalues)
         normal = stream(seed, "finite set null").normal(size=shape)
-        null = (normal**2 - 1) @ found.eigenvalues
-        observed = np.sqrt(found.pairs) * found.value
+        null = (normal**2 - 1) @ limit.eigenvalues
+        observed = np.sqrt(limit.pairs) * limit.value
         nothing = np.empty(0)
-        return Calibration(
-            statistic=found.value,
+        calibration = Calibration(
+            statistic=limit.value,
             pvalue=float(share_at_or_above(observed, null)),
             normal_pvalue=None,
             observed=float(observed),
@@ -190,19 +207,7 @@ class FSSD(AbstractMethod):
             adjusted_pvalues=nothing,
             deciding=(),
         )
-
-    def _fixed(self, samples: Samples) -> Float[np.ndarray, "j d"]:
-        if isinstance(self.locations, int):
-            raise InputError(
-                f"locations is {self.locations}, whose places are not known yet: call "
-                "prepare(samples, target, work) first, as sw.check does."
-            )
-        if self.locations.shape[1] != samples.dim:
-            raise InputError(
-                f"locations have shape {self.locations.shape}: expected (J, {samples.dim}), as the "
-                f"draws have {samples.dim} coordinates."
-            )
-        return self.locations
+        return Evidence(calibration, batches)
 
 
 _features = jax.jit(fssd_features)
@@ -232,7 +237,7 @@ def most_powerful(
         np.append(np.log(squared) / 2, (locations - centre) / unit) for squared in SQUARED_WIDTHS
     ]
     bounds = [(-np.log(WIDEST), np.log(WIDEST))] + [(None, None)] * locations.size
-    with jax.enable_x64(True):
+    with precision():
         fixed = jax.device_put((_widened(kernel, 1 / unit), (x - centre) / unit, score * unit))
 
         def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
@@ -271,7 +276,7 @@ def _loss_and_slope(
     return -fssd_power(fssd_features(kernel, x, score, locations))
 
 
-class LimitLaw(NamedTuple):
+class LimitDistribution(NamedTuple):
     """FSSD^2 over some pairs of draws; sqrt(pairs) times it is sum_k lambda_k (Z_k^2 - 1)."""
 
     value: float
@@ -279,18 +284,20 @@ class LimitLaw(NamedTuple):
     eigenvalues: Float[np.ndarray, " k"]
 
 
-def limit_law(statistic: FeatureProduct, batches: Batches, width: int) -> LimitLaw:
+def limit_distribution(
+    statistic: FeatureProduct, batches: Batches, width: int
+) -> LimitDistribution:
     """The statistic of `width` features and its null, from draws or, in a chain, from batches."""
     if not batches.independent:
-        return _law_of_batches(statistic, batches)
+        return _limit_of_batches(statistic, batches)
     if statistic.n > width:
-        return _law_of_draws(statistic, width)
+        return _limit_of_draws(statistic, width)
     one_each = Batches(np.arange(statistic.n + 1), np.zeros(statistic.n, int), independent=True)
-    return _law_of_batches(statistic, one_each)
+    return _limit_of_batches(statistic, one_each)
 
 
 @one_blas_thread
-def _law_of_draws(statistic: FeatureProduct, width: int) -> LimitLaw:
+def _limit_of_draws(statistic: FeatureProduct, width: int) -> LimitDistribution:
     """All pairs i != l, and the covariance matrix of the features."""
     n = statistic.n
     total, second = np.zeros(width), np.zeros((width, width))
@@ -301,11 +308,11 @@ def _law_of_draws(statistic: FeatureProduct, width: int) -> LimitLaw:
     pairs = n * (n - 1.0)
     value = (total @ total - np.trace(second)) / pairs
     covariance = (second - np.outer(total, total) / n) / (n - 1)
-    return LimitLaw(float(value), pairs, _eigenvalues(covariance))
+    return LimitDistribution(float(value), pairs, _eigenvalues(covariance))
 
 
 @one_blas_thread
-def _law_of_batches(statistic: FeatureProduct, batches: Batches) -> LimitLaw:
+def _limit_of_batches(statistic: FeatureProduct, batches: Batches) -> LimitDistribution:
     """Pairs of allowed batches, and the covariance that the central limit theorem of batches sees.
 
     The covariance of the sums S_g of the features, sum_g R_g R_g' with R_g = S_g - L_g mean, has
@@ -317,7 +324,7 @@ def _law_of_batches(statistic: FeatureProduct, batches: Batches) -> LimitLaw:
     residual = np.eye(count) - share[:, None]
     spread = residual @ products @ residual.T * count / ((count - 1) * statistic.n)
     value = products[batches.allowed].sum() / batches.pairs
-    return LimitLaw(float(value), batches.pairs, _eigenvalues(spread))
+    return LimitDistribution(float(value), batches.pairs, _eigenvalues(spread))
 
 
 def _eigenvalues(covariance: Float[np.ndarray, "k k"]) -> Float[np.ndarray, " k"]:

@@ -15,7 +15,7 @@ Wang, Zeng and Liu, "Stein variational message passing for continuous graphical 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import jax
@@ -24,18 +24,19 @@ from jaxtyping import Array, Bool
 
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import require_share
-from steinwise.api.graphs import as_graph, samples_couplings
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.functional import coordinate_stein_gram
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.kernels.base import require_kernel
 from steinwise.kernels.precision import cast_centred
-from steinwise.methods.base import AbstractMethod
-from steinwise.methods.ksd import monitored
+from steinwise.methods.base import AbstractFitted, AbstractMethod
+from steinwise.methods.ksd import draws_and_scores
 from steinwise.methods.sksd import SlicedGram
 from steinwise.methods.statistics import Gram
 from steinwise.target import AbstractTarget
+from steinwise.target.couplings import hessian_couplings
+from steinwise.target.graph_input import as_graph
 
 POINTS = 10  # draws at which zeros of the Hessian are looked for
 
@@ -85,11 +86,7 @@ class GraphicalKSD(AbstractMethod):
     tolerance: float = 1e-6
 
     name: ClassVar[str] = "graphical"
-    flag_note: ClassVar[str] = (
-        "A coordinate is flagged when its law given its neighbours in the target's graph is not "
-        "the target's. A wrong coordinate makes its neighbours' conditionals wrong too, so they "
-        "can be flagged with it."
-    )
+    flag_meaning: ClassVar[str] = "blanket"
 
     def __check_init__(self) -> None:
         require_kernel(self.kernel)
@@ -101,42 +98,52 @@ class GraphicalKSD(AbstractMethod):
         require_share("tolerance", self.tolerance)
 
     def describe(self) -> str:
-        return f"graphical KSD ({type(self.kernel).__name__} kernel{self._sizes()})"
-
-    def _sizes(self) -> str:
-        if not isinstance(self.graph, np.ndarray):
-            return ""
-        sizes = 1 + (self.graph != 0).sum(axis=1)
-        return f", blankets of {sizes.min()} to {sizes.max()} coordinates"
-
-    def labels(self, samples: Samples) -> tuple[str, ...]:
-        return samples.names
+        return f"graphical KSD ({type(self.kernel).__name__} kernel)"
 
     def prepare(
         self, samples: Samples, target: AbstractTarget, run: RunOptions
-    ) -> "Iterator[tuple[GraphicalKSD, Samples]]":
-        """The method with its graph as a matrix; nothing is held out."""
-        yield replace(self, graph=self._matrix(samples, target, run)), samples
-
-    def statistic(self, samples: Samples, target: AbstractTarget, run: RunOptions) -> SlicedGram:
-        x, graph = samples.rows, self._matrix(samples, target, run)
-        scores = target.score(x, memory=run.memory)
-        watched = monitored(x, scores)
-        grams = []
-        for j in range(samples.dim):
-            blanket = np.concatenate([[j], np.flatnonzero(graph[j])])
-            rows = x[:, blanket]
-            kernel = self.kernel.resolve(rows, run.seed, per_coordinate=False)
-            both = *cast_centred(self.kernel, run.dtype, rows), scores[:, j].astype(run.dtype)
-            grams.append(Gram(_blanket_tile, kernel, both, watched, run.memory))
-        return SlicedGram(tuple(grams))
+    ) -> "Iterator[FittedGraphicalKSD]":
+        """The graph as a matrix, given or found; no draws are held out."""
+        yield FittedGraphicalKSD(self, samples, self._matrix(samples, target, run))
 
     def _matrix(
         self, samples: Samples, target: AbstractTarget, run: RunOptions
     ) -> Bool[np.ndarray, "d d"]:
         if self.graph is not None:
             return as_graph(self.graph, samples.names)
-        return samples_couplings(samples, target, POINTS, run.memory) > self.tolerance
+        couplings = hessian_couplings(
+            target, samples.rows, samples.names, points=POINTS, memory=run.memory
+        )
+        return couplings > self.tolerance
+
+
+@dataclass(frozen=True, eq=False)
+class FittedGraphicalKSD(AbstractFitted[GraphicalKSD]):
+    """Graphical KSD with the graph that it follows, and the draws that it tests."""
+
+    graph: Bool[np.ndarray, "d d"]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.samples.names
+
+    def describe(self) -> str:
+        sizes = 1 + self.graph.sum(axis=1)
+        kernel = type(self.method.kernel).__name__
+        blankets = f"blankets of {sizes.min()} to {sizes.max()} coordinates"
+        return f"graphical KSD ({kernel} kernel, {blankets})"
+
+    def statistic(self, target: AbstractTarget, run: RunOptions) -> SlicedGram:
+        x, kernel = self.samples.rows, self.method.kernel
+        scores = target.score(x, memory=run.memory)
+        monitored = draws_and_scores(x, scores)
+        grams = []
+        for j in range(self.samples.dim):
+            rows = x[:, np.concatenate([[j], np.flatnonzero(self.graph[j])])]
+            resolved = kernel.resolve(rows, run.seed, per_coordinate=False)
+            both = *cast_centred(kernel, run.dtype, rows), scores[:, j].astype(run.dtype)
+            grams.append(Gram(_blanket_tile, resolved, both, monitored, run.memory))
+        return SlicedGram(tuple(grams))
 
 
 def _blanket_tile(kernel: AbstractKernel, rows: tuple, others: tuple) -> Array:

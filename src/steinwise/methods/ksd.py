@@ -1,18 +1,18 @@
 """KSD: the kernelized Stein discrepancy, a Gram matrix over pairs of draws."""
 
-from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 import jax
 import numpy as np
 from jaxtyping import Array, Float
 
+from steinwise._internal.compiled import precision
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import require_flag
-from steinwise.calibration.batches import Batches, BatchPlan
-from steinwise.calibration.pvalues import Calibration, calibrate
+from steinwise.calibration.batches import Batches
+from steinwise.calibration.families import calibrate
 from steinwise.calibration.signs import multinomial, rademacher
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
@@ -20,10 +20,8 @@ from steinwise.functional import stein_of_pairs
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.kernels.base import require_kernel
 from steinwise.kernels.precision import cast_centred, in_precision_of
-from steinwise.methods.base import AbstractMethod
+from steinwise.methods.base import AbstractFitted, AbstractMethod, Evidence
 from steinwise.methods.statistics import AbstractStatistic, Gram, Mean
-from steinwise.methods.statistics.gram import pair_parts
-from steinwise.results.check import Findings
 from steinwise.target import AbstractTarget
 
 Bootstraps = Literal["batches", "draws", "multinomial"]
@@ -81,18 +79,22 @@ class KSD(AbstractMethod):
             details.append("a sign per draw" if self.bootstrap == "draws" else "multinomial")
         return f"KSD ({', '.join(details)})"
 
-    def labels(self, samples: Samples) -> tuple[str, ...]:  # noqa: ARG002
-        return ()
+    @property
+    def compares(self) -> bool:
+        """Whether its values can be compared: the mean over all pairs, batch by batch."""
+        return not self.linear and self.bootstrap == "batches"
 
     def prepare(
         self,
         samples: Samples,
         target: AbstractTarget,  # noqa: ARG002
         run: RunOptions,  # noqa: ARG002
-    ) -> Iterator[tuple[AbstractMethod, Samples]]:
-        if self.bootstrap == "batches":
-            yield self, samples
-            return
+    ) -> "Iterator[FittedKSD]":
+        if self.bootstrap != "batches":
+            self._require_independent(samples)
+        yield FittedKSD(self, samples)
+
+    def _require_independent(self, samples: Samples) -> None:
         if not samples.independent:
             raise InputError(
                 f"bootstrap={self.bootstrap!r} supposes independent draws, and these are chains: "
@@ -104,69 +106,70 @@ class KSD(AbstractMethod):
                 f"bootstrap={self.bootstrap!r} holds a matrix of all pairs of draws: at most "
                 f"{MOST_DRAWS}, not {samples.n}. The default, 'batches', has no such limit."
             )
-        yield self, samples
 
-    def statistic(
-        self, samples: Samples, target: AbstractTarget, run: RunOptions
-    ) -> AbstractStatistic:
-        scores = target.score(samples.rows, memory=run.memory)
-        if self.linear:
-            return self._linear(samples, scores, run)
-        return self.gram(samples, scores, run)
 
-    def gram(self, samples: Samples, scores: Float[np.ndarray, "n d"], run: RunOptions) -> Gram:
+@dataclass(frozen=True, eq=False)
+class FittedKSD(AbstractFitted[KSD]):
+    """KSD and the draws that it tests; it learns nothing."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return ()
+
+    def statistic(self, target: AbstractTarget, run: RunOptions) -> AbstractStatistic:
+        scores = target.score(self.samples.rows, memory=run.memory)
+        if self.method.linear:
+            return self._linear(scores, run)
+        return self.gram(scores, run)
+
+    def gram(self, scores: Float[np.ndarray, "n d"], run: RunOptions) -> Gram:
         """All pairs of draws."""
-        x = samples.rows
+        x, kernel = self.samples.rows, self.method.kernel
         return Gram(
             stein_tile,
-            self.kernel.resolve(x, run.seed, per_coordinate=False),
-            (*cast_centred(self.kernel, run.dtype, x), scores.astype(run.dtype)),
-            monitored(x, scores),
+            kernel.resolve(x, run.seed, per_coordinate=False),
+            (*cast_centred(kernel, run.dtype, x), scores.astype(run.dtype)),
+            draws_and_scores(x, scores),
             run.memory,
-            batches_at_most=250 if self.bootstrap == "batches" else samples.n,
+            batches_at_most=250 if self.method.bootstrap == "batches" else self.samples.n,
         )
 
-    def _linear(self, samples: Samples, scores: np.ndarray, run: RunOptions) -> Mean:
+    def _linear(self, scores: np.ndarray, run: RunOptions) -> Mean:
         """The contribution of a pair stands at its first draw, twice; the second has none."""
-        kernel = self.kernel.resolve(samples.rows, run.seed, per_coordinate=False)
+        samples = self.samples
+        kernel = self.method.kernel.resolve(samples.rows, run.seed, per_coordinate=False)
         chains, draws, d = samples.values.shape
         half = draws // 2
         halves = slice(0, half), slice(draws - half, draws)
-        both = samples.values, scores.reshape(samples.values.shape)
+        (x,) = cast_centred(self.method.kernel, run.dtype, samples.rows)
+        both = (array.reshape(chains, draws, d) for array in (x, scores.astype(run.dtype)))
         pairs = [array[:, part].reshape(-1, d) for array in both for part in halves]
-        with jax.enable_x64(True):
+        with precision():
             values = np.asarray(_stein_of_pairs(kernel, *pairs))
         contributions = np.zeros((chains, draws, 1))
         contributions[:, :half, 0] = values.reshape(chains, half) * draws / half
         # of wrong draws the contributions are a step, which would pass for a slow chain
-        return Mean(contributions.reshape(-1, 1), monitored(samples.rows, scores))
+        return Mean(contributions.reshape(-1, 1), draws_and_scores(samples.rows, scores))
 
-    def findings(
-        self,
-        samples: Samples,
-        statistic: AbstractStatistic,
-        plan: BatchPlan,
-        verdict: Calibration,
-        alpha: float,
-    ) -> Findings:
-        found = super().findings(samples, statistic, plan, verdict, alpha)
-        if not isinstance(statistic, Gram):
-            return replace(found, parts_by=None)  # the linear estimator puts a pair on one draw
-        return replace(found, parts_by=partial(pair_parts, statistic))
+    def contributions_by(self, statistic: AbstractStatistic) -> Callable[[], np.ndarray] | None:
+        # the linear estimator puts a pair on one of its draws: it does not say what a draw adds
+        return statistic.means_over_pairs if isinstance(statistic, Gram) else None
 
-    def calibrate(
+    def test(
         self, statistic: AbstractStatistic, batches: Batches, n_bootstrap: int, seed: object
-    ) -> Calibration:
-        if self.bootstrap != "batches" and (batches.lengths > 1).any():
+    ) -> Evidence:
+        bootstrap = self.method.bootstrap
+        if bootstrap != "batches" and (batches.lengths > 1).any():
             raise InputError(
-                f"batch_length came with bootstrap={self.bootstrap!r}, where every draw counts by "
+                f"batch_length came with bootstrap={bootstrap!r}, where every draw counts by "
                 "itself: drop one of them."
             )
-        signs = multinomial if self.bootstrap == "multinomial" else rademacher
-        return calibrate(statistic.batch_sums(batches), n_bootstrap, seed, signs)
+        weights = multinomial if bootstrap == "multinomial" else rademacher
+        blocks = statistic.batch_sums(batches)
+        return Evidence(calibrate(blocks, n_bootstrap, seed, weights), batches)
 
 
-def monitored(
+def draws_and_scores(
     x: Float[np.ndarray, "n d"],
     scores: Float[np.ndarray, "n d"],
     centre: Float[np.ndarray, " d"] | None = None,

@@ -5,6 +5,8 @@ with that of the bootstraps, which have had the same choice. That is the correct
 u_alpha, told as a p-value; it needs no second set of bootstraps and no bisection.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -19,8 +21,8 @@ from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.functional import imq_stein_grams
 from steinwise.kernels.precision import robust_centre
-from steinwise.methods.base import AbstractMethod
-from steinwise.methods.ksd import monitored
+from steinwise.methods.base import AbstractFitted, AbstractMethod
+from steinwise.methods.ksd import draws_and_scores
 from steinwise.methods.statistics import Gram
 from steinwise.target import AbstractTarget
 
@@ -67,21 +69,13 @@ class KSDAgg(AbstractMethod):
         count = self.bandwidths if isinstance(self.bandwidths, int) else len(self.bandwidths)
         return f"KSDAgg ({count} IMQ kernels)"
 
-    def labels(self, samples: Samples) -> tuple[str, ...]:  # noqa: ARG002
-        return ()
-
-    def statistic(self, samples: Samples, target: AbstractTarget, run: RunOptions) -> Gram:
-        x = samples.rows
-        scores = target.score(x, memory=run.memory)
-        chosen = self.resolve(x, run.seed)
-        return Gram(
-            imq_tiles,
-            chosen.astype(run.dtype),
-            ((x - robust_centre(x)).astype(run.dtype), scores.astype(run.dtype)),
-            monitored(x, scores),
-            run.memory,
-            names=tuple(f"bandwidth {bandwidth:.3g} ({k})" for k, bandwidth in enumerate(chosen)),
-        )
+    def prepare(
+        self,
+        samples: Samples,
+        target: AbstractTarget,  # noqa: ARG002
+        run: RunOptions,  # noqa: ARG002
+    ) -> "Iterator[FittedKSDAgg]":
+        yield FittedKSDAgg(self, samples)
 
     def resolve(self, rows: Float[np.ndarray, "n d"], seed: object) -> Float[np.ndarray, " b"]:
         """The bandwidths for these draws."""
@@ -92,6 +86,28 @@ class KSDAgg(AbstractMethod):
             rows = rows[np.sort(chosen)]
         largest = max(float(pdist(rows).max()), 2.0)
         return largest ** np.linspace(0, 1, self.bandwidths) / rows.shape[1]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedKSDAgg(AbstractFitted[KSDAgg]):
+    """KSDAgg and the draws that it tests; it learns nothing."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return ()
+
+    def statistic(self, target: AbstractTarget, run: RunOptions) -> Gram:
+        x = self.samples.rows
+        scores = target.score(x, memory=run.memory)
+        bandwidths = self.method.resolve(x, run.seed)
+        return Gram(
+            imq_tiles,
+            bandwidths.astype(run.dtype),
+            ((x - robust_centre(x)).astype(run.dtype), scores.astype(run.dtype)),
+            draws_and_scores(x, scores),
+            run.memory,
+            names=tuple(f"bandwidth {b:.3g} ({k})" for k, b in enumerate(bandwidths)),
+        )
 
 
 def imq_tiles(

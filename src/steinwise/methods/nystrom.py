@@ -22,6 +22,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from steinwise._internal.compiled import precision
 from steinwise._internal.memory import chunks
 from steinwise._internal.random import stream
 from steinwise._internal.run_options import RunOptions
@@ -33,8 +34,8 @@ from steinwise.draws.samples import Samples
 from steinwise.draws.storage import add_rows
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.kernels.base import require_kernel
-from steinwise.methods.base import AbstractMethod
-from steinwise.methods.ksd import monitored
+from steinwise.methods.base import AbstractFitted, AbstractMethod
+from steinwise.methods.ksd import draws_and_scores
 from steinwise.methods.statistics import AbstractStatistic
 from steinwise.target import AbstractTarget
 
@@ -72,6 +73,7 @@ class NystromKSD(AbstractMethod):
     landmarks: int | None = None
 
     name: ClassVar[str] = "nystrom"
+    float64_because: ClassVar[str] = "the inverse of its Gram matrix needs the digits"
 
     def __check_init__(self) -> None:
         require_kernel(self.kernel)
@@ -82,17 +84,29 @@ class NystromKSD(AbstractMethod):
         count = "4 sqrt(n)" if self.landmarks is None else self.landmarks
         return f"Nystrom KSD ({type(self.kernel).__name__} kernel, {count} landmarks)"
 
-    def labels(self, samples: Samples) -> tuple[str, ...]:  # noqa: ARG002
+    def prepare(
+        self,
+        samples: Samples,
+        target: AbstractTarget,  # noqa: ARG002
+        run: RunOptions,  # noqa: ARG002
+    ) -> "Iterator[FittedNystromKSD]":
+        yield FittedNystromKSD(self, samples)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedNystromKSD(AbstractFitted[NystromKSD]):
+    """Nystrom KSD and the draws that it tests; its landmarks are among them."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
         return ()
 
-    def statistic(
-        self, samples: Samples, target: AbstractTarget, run: RunOptions
-    ) -> "NystromProduct":
-        x, n = samples.rows, samples.n
+    def statistic(self, target: AbstractTarget, run: RunOptions) -> "NystromProduct":
+        x, n, landmarks = self.samples.rows, self.samples.n, self.method.landmarks
         score = target.score(x, memory=run.memory)
-        m = min(n, int(np.ceil(4 * np.sqrt(n))) if self.landmarks is None else self.landmarks)
+        m = min(n, int(np.ceil(4 * np.sqrt(n))) if landmarks is None else landmarks)
         chosen = np.sort(stream(run.seed, "landmarks").choice(n, m, replace=False))
-        kernel = self.kernel.resolve(x, run.seed, per_coordinate=False)
+        kernel = self.method.kernel.resolve(x, run.seed, per_coordinate=False)
         return NystromProduct(kernel, x, score, chosen, run.memory)
 
 
@@ -110,26 +124,25 @@ class NystromProduct(AbstractStatistic):
     def most_batches(self) -> int:
         return 250
 
-    def averaged(self, start: int, x: np.ndarray) -> Float[np.ndarray, "m q"]:
+    def monitored_columns(self, start: int, x: np.ndarray) -> Float[np.ndarray, "m q"]:
         part = slice(start, start + len(x))
-        return monitored(self.x[part], self.score[part], self.x.mean(axis=0))
+        return draws_and_scores(self.x[part], self.score[part], self.x.mean(axis=0))
 
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
         n, m = len(self.x), len(self.chosen)
         sums, marks = np.zeros((batches.count, m)), (self.x[self.chosen], self.score[self.chosen])
         rows = int(np.clip(self.memory // (8 * COPIES * m), 1, ROWS_PER_CHUNK))
         for part in chunks(n, rows):
-            # repeated rows fill the last chunk, so that all chunks have one shape
-            padded = np.resize(np.arange(part.start, part.stop), rows)
-            found = _gram(self.kernel, (self.x[padded], self.score[padded]), marks)
-            found = found[: part.stop - part.start]
-            add_rows(sums, found, part.start, batches.bounds)
+            # in chunks of one shape, of which only the sums over batches are kept
+            index = np.minimum(np.arange(part.start, part.start + rows), n - 1)
+            gram = _gram(self.kernel, (self.x[index], self.score[index]), marks)
+            add_rows(sums, gram[: part.stop - part.start], part.start, batches.bounds)
         projected = _project(sums, _gram(self.kernel, marks, marks))
         yield BatchSums((projected @ projected.T)[None, None], batches)
 
 
 def _gram(kernel: AbstractKernel, rows: Sequence, others: Sequence) -> Float[np.ndarray, "a b"]:
-    with jax.enable_x64(True):
+    with precision():
         return np.asarray(_stein_gram(kernel, *rows, *others))
 
 

@@ -1,6 +1,6 @@
 r"""RFSD: random feature Stein discrepancies (Huggins and Mackey, 2018).
 
-A base function :math:`\Phi(x, z)` at M random locations, drawn from an importance law
+A base function :math:`\Phi(x, z)` at M random locations, drawn from an importance distribution
 :math:`\nu`, and the Langevin operator :math:`T_j f = b_j f + \partial_j f`:
 
 .. math::
@@ -36,8 +36,8 @@ from steinwise.draws.chain_diagnostics import MOST_COLUMNS
 from steinwise.draws.samples import Samples
 from steinwise.draws.storage import add_rows
 from steinwise.errors import InputError, TooFewDraws
-from steinwise.methods.base import AbstractMethod
-from steinwise.methods.rfsd_bases import LAWS, AbstractLaw, Locations, Rows
+from steinwise.methods.base import AbstractFitted, AbstractMethod, Evidence
+from steinwise.methods.rfsd_bases import BASES, AbstractBase, Locations, Rows
 from steinwise.methods.statistics import AbstractStatistic
 from steinwise.target import AbstractTarget
 
@@ -79,7 +79,7 @@ class RFSD(AbstractMethod):
         c = 4\,\mathrm{median}\,|x_i - x_l|, \quad c' = (1 - \alpha / 2)\, c / 2, \quad
         \beta' = -(d + t) / (2 \xi),
 
-    and the importance law, proportional to :math:`\Phi^\xi`, is the multivariate t law with t
+    and the importance distribution, proportional to :math:`\Phi^\xi`, is the multivariate t with t
     degrees of freedom and scale :math:`c' / \sqrt t` around the mean of the draws.
 
     ``kind="sech"`` is the L2 hyperbolic secant, without the paper's tilt: r = 2,
@@ -123,7 +123,7 @@ class RFSD(AbstractMethod):
     degrees_of_freedom
         t, for "imq" only; 0.5 by default.
     locations
-        Z as an array (M, d), instead of draws from the importance law; the weights stay.
+        Z as an array (M, d), instead of draws from the importance distribution; the weights stay.
 
     Examples
     --------
@@ -149,17 +149,17 @@ class RFSD(AbstractMethod):
     name: ClassVar[str] = "rfsd"
 
     def __check_init__(self) -> None:
-        if self.kind not in list(LAWS):
-            raise InputError(f"kind is {self.kind!r}: expected one of {sorted(LAWS)}.")
+        if self.kind not in list(BASES):
+            raise InputError(f"kind is {self.kind!r}: expected one of {sorted(BASES)}.")
         if self.null not in list(GAMMA):
             raise InputError(f"null is {self.null!r}: expected 'signs' or 'target'.")
         require_whole("features", self.features, least=1)
-        require_positive("gamma", self._gamma, most=1)
-        require_positive("degrees_of_freedom", self._degrees)
+        require_positive("gamma", self.effective_gamma, most=1)
+        require_positive("degrees_of_freedom", self.degrees)
         if self.kind == "sech" and self.degrees_of_freedom is not None:
             raise InputError(
-                "degrees_of_freedom came with kind='sech', whose law has none: drop it, or take "
-                "kind='imq'."
+                "degrees_of_freedom came with kind='sech', whose distribution has none: drop it, "
+                "or take kind='imq'."
             )
         if (self.null == "target") != (self.target_draws is not None):
             raise InputError(
@@ -169,11 +169,13 @@ class RFSD(AbstractMethod):
             )
 
     @property
-    def _gamma(self) -> float:
+    def effective_gamma(self) -> float:
+        """The given gamma, or the default of the null."""
         return GAMMA[self.null] if self.gamma is None else self.gamma
 
     @property
-    def _degrees(self) -> float:
+    def degrees(self) -> float:
+        """The given degrees of freedom, or the default."""
         return DEGREES if self.degrees_of_freedom is None else self.degrees_of_freedom
 
     def describe(self) -> str:
@@ -182,61 +184,73 @@ class RFSD(AbstractMethod):
         null = {"signs": "signs", "target": "normal null from the target"}[self.null]
         return f"RPhiSD ({kind}, {count} features, {null})"
 
-    def labels(self, samples: Samples) -> tuple[str, ...]:
-        return samples.names
+    def prepare(
+        self,
+        samples: Samples,
+        target: AbstractTarget,  # noqa: ARG002
+        run: RunOptions,  # noqa: ARG002
+    ) -> "Iterator[FittedRFSD]":
+        yield FittedRFSD(self, samples)
 
-    def statistic(
-        self, samples: Samples, target: AbstractTarget, run: RunOptions
-    ) -> "FeatureMeans":
-        x = samples.rows
-        law = LAWS[self.kind].around(x, self._gamma, self._degrees, run.seed)
-        z = self._locations(law, samples.dim, run.seed)
-        log_weights = -(law.log_density(z) + np.log(len(z))) / law.order
-        reference = self._reference(samples, run.seed)
+
+@dataclass(frozen=True, eq=False)
+class FittedRFSD(AbstractFitted[RFSD]):
+    """RPhiSD and the draws that it tests; it learns nothing but their centre and scale."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.samples.names
+
+    def statistic(self, target: AbstractTarget, run: RunOptions) -> "FeatureMeans":
+        x, method = self.samples.rows, self.method
+        base = BASES[method.kind].around(x, method.effective_gamma, method.degrees, run.seed)
+        z = self._locations(base, run.seed)
+        log_weights = -(base.log_density(z) + np.log(len(z))) / base.order
+        reference = self._reference(run.seed)
         rows_per_chunk = int(np.clip(run.memory // (8 * ARRAYS * z.size), 1, MOST_ROWS))
 
         def log_largest(rows: np.ndarray) -> float:
             parts = chunks(len(rows), rows_per_chunk)
-            return max(float((law.base(rows[p], z)[0] + log_weights).max()) for p in parts)
+            return max(float((base.evaluate(rows[p], z)[0] + log_weights).max()) for p in parts)
 
         log_unit = max(log_largest(rows) for rows in (x, reference) if rows is not None)
 
         def features(rows: np.ndarray) -> np.ndarray:
-            log_base, slope = law.base(rows, z)
+            log_base, slope = base.evaluate(rows, z)
             size = np.exp(log_base + log_weights - log_unit).astype(run.dtype)
             score = target.score(rows, memory=run.memory).astype(run.dtype)
             return size[:, None, :] * (score[:, :, None] + slope.astype(run.dtype))
 
-        return FeatureMeans(x, features, law.order, log_unit, rows_per_chunk, reference)
+        return FeatureMeans(x, features, base.order, log_unit, rows_per_chunk, reference)
 
-    def calibrate(
+    def test(
         self, statistic: AbstractStatistic, batches: Batches, n_bootstrap: int, seed: object
-    ) -> Calibration:
+    ) -> Evidence:
         assert isinstance(statistic, FeatureMeans)
-        order = statistic.order
-        (made,) = statistic.batch_sums(batches)
-        sums = np.moveaxis(made.values, 0, 2)  # d, batch, m
+        order, sums = statistic.order, statistic.sums_by_coordinate(batches)
         if statistic.reference is None:
             signs = rademacher(seed, n_bootstrap, batches.count)
-            return _verdict(*_signed(sums, signs, order))
+            return Evidence(_verdict(*_signed(sums, signs, order)), batches)
         observed = squares(sums.sum(axis=1), order)
         null, spread = statistic.under_target(n_bootstrap, seed)
         forms = np.concatenate([observed[None], squares(null, order)])
-        return _verdict(forms, squares(spread, order))
+        return Evidence(_verdict(forms, squares(spread, order)), batches)
 
-    def _locations(self, law: AbstractLaw, d: int, seed: object) -> Locations:
-        if self.locations is None:
-            return law.sample(stream(seed, "feature locations"), self.features)
-        if self.locations.shape[1] != d:
+    def _locations(self, base: AbstractBase, seed: object) -> Locations:
+        given, d = self.method.locations, self.samples.dim
+        if given is None:
+            return base.sample(stream(seed, "feature locations"), self.method.features)
+        if given.shape[1] != d:
             raise InputError(
-                f"locations have shape {self.locations.shape}: expected (M, {d}), as the draws "
-                f"have {d} coordinates."
+                f"locations have shape {given.shape}: expected (M, {d}), as the draws have {d} "
+                "coordinates."
             )
-        return self.locations
+        return given
 
-    def _reference(self, samples: Samples, seed: object) -> Rows | None:
+    def _reference(self, seed: object) -> Rows | None:
         """Draws of the target, where the null is made from them."""
-        if self.target_draws is None:
+        given, samples = self.method.target_draws, self.samples
+        if given is None:
             return None
         if not samples.independent:
             raise InputError(
@@ -244,11 +258,10 @@ class RFSD(AbstractMethod):
                 "their means is larger. Use null='signs', which works with batches of a chain; for "
                 "draws known to be independent pass independent=True."
             )
-        found = self.target_draws
-        if callable(found):
-            found = found(int(stream(seed, "target draws").integers(2**31)), TARGET_DRAWS)
+        if callable(given):
+            given = given(int(stream(seed, "target draws").integers(2**31)), TARGET_DRAWS)
         expected = f"draws of the target as an array (N, {samples.dim})"
-        draws = as_points("what target_draws gives", found, expected)
+        draws = as_points("what target_draws gives", given, expected)
         if draws.shape[1] != samples.dim:
             raise InputError(f"target_draws gives shape {draws.shape}: expected {expected}.")
         if len(draws) < LEAST_TARGET_DRAWS:
@@ -275,7 +288,7 @@ class FeatureMeans(AbstractStatistic):
     def most_batches(self) -> int:
         return 1000
 
-    def averaged(self, start: int, x: np.ndarray) -> np.ndarray:  # noqa: ARG002
+    def monitored_columns(self, start: int, x: np.ndarray) -> np.ndarray:  # noqa: ARG002
         """The features and the draws: a feature that few draws decide shows no dependence."""
         columns = [self._columns(made) for _, made in self._parts(x)]
         return np.concatenate([x, np.concatenate(columns)], axis=1)
@@ -298,6 +311,11 @@ class FeatureMeans(AbstractStatistic):
         assert total is not None
         yield BatchSums(total.T, batches, two_sided=True)
 
+    def sums_by_coordinate(self, batches: Batches) -> Float[np.ndarray, "d batch m"]:
+        """The sums over batches of every feature, coordinate by coordinate."""
+        (sums,) = self.batch_sums(batches)
+        return np.moveaxis(sums.values, 0, 2)
+
     def log_squares(self) -> Float[np.ndarray, " d"]:
         r"""log of every coordinate's part of RPhiSD^2; the log of their sum is 2 log RPhiSD."""
         sums = [made.sum(axis=0, dtype=np.float64) for _, made in self._parts(self.rows)]
@@ -307,11 +325,9 @@ class FeatureMeans(AbstractStatistic):
 
     def standard_error(self, batches: Batches) -> float:
         """Of RPhiSD, by leaving out each batch in turn."""
-        (made,) = self.batch_sums(batches)
-        sums = np.moveaxis(made.values, 0, 2)
-        rest = (sums.sum(axis=1, keepdims=True) - sums) / (len(self.rows) - batches.lengths)[
-            :, None
-        ]
+        sums = self.sums_by_coordinate(batches)
+        remaining = (len(self.rows) - batches.lengths)[:, None]
+        rest = (sums.sum(axis=1, keepdims=True) - sums) / remaining
         without = np.sqrt(squares(rest, self.order).sum(axis=0))
         with np.errstate(divide="ignore", over="ignore"):  # in logarithms, as the value
             return float(np.exp(self.log_unit + np.log(jackknife_error(without))))

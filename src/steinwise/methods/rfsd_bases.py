@@ -1,4 +1,4 @@
-r"""Base functions of random feature Stein discrepancies, and the laws of their locations.
+r"""Base functions of random feature Stein discrepancies, and the distributions of their locations.
 
 With :math:`\alpha = \gamma / 3` and :math:`\xi = 4 \alpha / (2 + \alpha)`, as in the paper.
 """
@@ -21,8 +21,8 @@ Locations = Float[np.ndarray, "m d"]
 
 
 @dataclass(frozen=True, eq=False)
-class AbstractLaw(abc.ABC):
-    """A base function, and the importance law of its locations."""
+class AbstractBase(abc.ABC):
+    """A base function, and the importance distribution of its locations."""
 
     centre: Float[np.ndarray, " d"]
     order: ClassVar[int]  # r
@@ -34,22 +34,22 @@ class AbstractLaw(abc.ABC):
 
     @abc.abstractmethod
     def sample(self, rng: np.random.Generator, count: int) -> Locations:
-        """Locations drawn from the importance law."""
+        """Locations drawn from the importance distribution."""
 
     @abc.abstractmethod
     def log_density(self, z: Locations) -> Float[np.ndarray, " m"]:
         """log nu."""
 
     @abc.abstractmethod
-    def base(
+    def evaluate(
         self, x: Rows, z: Locations
     ) -> tuple[Float[np.ndarray, "rows m"], Float[np.ndarray, "rows d m"]]:
         """log Phi(x, z), and its gradient in x."""
 
 
 @dataclass(frozen=True, eq=False)
-class MultiquadricLaw(AbstractLaw):
-    """(c'^2 + |x - z|^2)^beta', and a multivariate t law."""
+class MultiquadricBase(AbstractBase):
+    """(c'^2 + |x - z|^2)^beta', and a multivariate t distribution."""
 
     scale: float  # c'
     exponent: float  # beta'
@@ -72,7 +72,7 @@ class MultiquadricLaw(AbstractLaw):
         constant = gammaln((d + t) / 2) - gammaln(t / 2) - d * np.log(np.sqrt(np.pi) * self.scale)
         return constant - (d + t) / 2 * np.log1p(squared)
 
-    def base(
+    def evaluate(
         self, x: Rows, z: Locations
     ) -> tuple[Float[np.ndarray, "rows m"], Float[np.ndarray, "rows d m"]]:
         away = x[:, :, None] - z.T
@@ -81,7 +81,7 @@ class MultiquadricLaw(AbstractLaw):
 
 
 @dataclass(frozen=True, eq=False)
-class SecantLaw(AbstractLaw):
+class SecantBase(AbstractBase):
     """prod_j sech(a (x_j - z_j)), and independent coordinates with density (s / pi) sech."""
 
     rate: float  # a
@@ -103,14 +103,14 @@ class SecantLaw(AbstractLaw):
         log_sech = _log_sech(self.tail_rate * (z - self.centre))
         return (np.log(self.tail_rate / np.pi) + log_sech).sum(axis=1)
 
-    def base(
+    def evaluate(
         self, x: Rows, z: Locations
     ) -> tuple[Float[np.ndarray, "rows m"], Float[np.ndarray, "rows d m"]]:
         scaled = self.rate * (x[:, :, None] - z.T)
         return _log_sech(scaled).sum(axis=1), -self.rate * np.tanh(scaled)
 
 
-LAWS: dict[str, type[AbstractLaw]] = {"imq": MultiquadricLaw, "sech": SecantLaw}
+BASES: dict[str, type[AbstractBase]] = {"imq": MultiquadricBase, "sech": SecantBase}
 
 
 def _xi(gamma: float) -> float:

@@ -16,7 +16,7 @@ Gong, Zhang, Li, Hernandez-Lobato (2021), Active slices for sliced Stein discrep
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import equinox as eqx
@@ -27,6 +27,7 @@ from jaxtyping import Array, Float
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 
+from steinwise._internal.compiled import precision
 from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.memory import chunks
 from steinwise._internal.random import stream
@@ -43,8 +44,8 @@ from steinwise.kernels.base import over_pairs, require_kernel
 from steinwise.kernels.median import median_distance
 from steinwise.kernels.per_coordinate import one_per_coordinate
 from steinwise.kernels.precision import cast_centred
-from steinwise.methods.base import AbstractMethod
-from steinwise.methods.ksd import monitored
+from steinwise.methods.base import AbstractFitted, AbstractMethod
+from steinwise.methods.ksd import draws_and_scores
 from steinwise.methods.statistics import AbstractStatistic, Gram
 from steinwise.target import AbstractTarget
 
@@ -129,16 +130,17 @@ class SlicedKSD(AbstractMethod):
     def describe(self) -> str:
         return f"sliced KSD ({type(self.kernel).__name__} kernel, {self.slices} slices)"
 
-    def labels(self, samples: Samples) -> tuple[str, ...]:
-        return samples.names
-
     def prepare(
         self, samples: Samples, target: AbstractTarget, run: RunOptions
-    ) -> "Iterator[tuple[SlicedKSD, Samples]]":
-        if self.slices == "axes" or self.directions is not None:
-            yield self, samples
+    ) -> "Iterator[FittedSlicedKSD]":
+        """Unit vectors to project on, found on the first draws, and the other draws."""
+        if self.slices == "axes":
+            yield FittedSlicedKSD(self, samples, np.eye(samples.dim))
             return
-        held_out, rest = samples.split(self.train, 1 - self.train)
+        if self.directions is not None:
+            yield FittedSlicedKSD(self, samples, _as_unit_rows(self.directions, samples.dim))
+            return
+        held_out, tested = samples.split(self.train, 1 - self.train)
         if held_out.n < LEAST_TRAINING:
             raise TooFewDraws(
                 f"train={self.train:g} holds out {held_out.n} of {samples.n} draws to find slices "
@@ -151,39 +153,42 @@ class SlicedKSD(AbstractMethod):
             directions = learned_directions(self.kernel, x, score, run.seed)
         else:
             directions = active_directions(x, score, run.seed)
-        yield replace(self, directions=directions), rest
+        yield FittedSlicedKSD(self, tested, _unit_rows(directions))
 
-    def statistic(self, samples: Samples, target: AbstractTarget, run: RunOptions) -> "SlicedGram":
-        x, directions = samples.rows, self._directions(samples.dim)
-        scores = target.score(x, memory=run.memory)
-        projected = x @ directions.T
-        kernel = self.kernel.resolve(projected, run.seed, per_coordinate=True)
-        (near,) = cast_centred(self.kernel, run.dtype, projected)
+
+def _as_unit_rows(directions: Float[np.ndarray, "k m"], d: int) -> Float[np.ndarray, "d d"]:
+    if directions.shape != (d, d) or not np.linalg.norm(directions, axis=1).all():
+        raise InputError(
+            f"directions have shape {directions.shape}: expected ({d}, {d}), one row for each "
+            "coordinate of the draws, none of them zero."
+        )
+    return _unit_rows(directions)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedSlicedKSD(AbstractFitted[SlicedKSD]):
+    """Sliced KSD with the unit vectors that it projects on, and the draws that it tests."""
+
+    directions: Float[np.ndarray, "d d"]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.samples.names
+
+    def statistic(self, target: AbstractTarget, run: RunOptions) -> "SlicedGram":
+        scores = target.score(self.samples.rows, memory=run.memory)
+        projected = self.samples.rows @ self.directions.T
+        kernel = self.method.kernel.resolve(projected, run.seed, per_coordinate=True)
+        (near,) = cast_centred(kernel, run.dtype, projected)
         columns = near.T, scores.T.astype(run.dtype)
-        watched = monitored(projected, scores)
+        monitored = draws_and_scores(projected, scores)
+        kernels = _one_each(kernel, self.samples.dim)
         return SlicedGram(
             tuple(
-                Gram(_slice_tile, (one, directions[j, j]), (u, b), watched, run.memory)
-                for j, (one, u, b) in enumerate(
-                    zip(_one_each(kernel, samples.dim), *columns, strict=True)
-                )
+                Gram(_slice_tile, (kernels[j], self.directions[j, j]), rows, monitored, run.memory)
+                for j, rows in enumerate(zip(*columns, strict=True))
             )
         )
-
-    def _directions(self, d: int) -> Float[np.ndarray, "d d"]:
-        if self.slices == "axes":
-            return np.eye(d)
-        if self.directions is None:
-            raise InputError(
-                f"slices={self.slices!r} are found on held-out draws: take the statistic of the "
-                "method and the draws that `prepare` gives."
-            )
-        if self.directions.shape != (d, d) or not np.linalg.norm(self.directions, axis=1).all():
-            raise InputError(
-                f"directions have shape {self.directions.shape}: expected ({d}, {d}), one row "
-                "for each coordinate of the draws, none of them zero."
-            )
-        return _unit_rows(self.directions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,14 +201,14 @@ class SlicedGram(AbstractStatistic):
     def most_batches(self) -> int:
         return self.slices[0].most_batches
 
-    def averaged(self, start: int, x: np.ndarray) -> Float[np.ndarray, "m q"]:
-        return self.slices[0].averaged(start, x)
+    def monitored_columns(self, start: int, x: np.ndarray) -> Float[np.ndarray, "m q"]:
+        return self.slices[0].monitored_columns(start, x)
 
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
         per_block = self.slices[0].memory // (8 * 8 * batches.count**2)  # room for 8 copies
         for part in chunks(len(self.slices), per_block):
-            found = [one.values for gram in self.slices[part] for one in gram.batch_sums(batches)]
-            yield BatchSums(np.concatenate(found, axis=1), batches)
+            sums = (sums for gram in self.slices[part] for sums in gram.batch_sums(batches))
+            yield BatchSums(np.concatenate([one.values for one in sums], axis=1), batches)
 
     def diagonal(self) -> Float[np.ndarray, "n d"]:
         """h_j of every draw with itself."""
@@ -218,7 +223,7 @@ def _slice_tile(parameters: tuple, rows: tuple, others: tuple) -> Array:
 
 def _one_each(kernel: AbstractKernel, d: int) -> list[AbstractKernel]:
     """The kernel of every slice."""
-    with jax.enable_x64(True):
+    with precision():
         kernels = jax.tree.map(np.asarray, one_per_coordinate(kernel, d))
     return [jax.tree.map(lambda leaf: leaf[j], kernels) for j in range(d)]  # noqa: B023
 
@@ -239,7 +244,7 @@ def learned_directions(
     d, spread = x.shape[1], _spread(x)
     noise = stream(seed, "slices").normal(size=(d, d)) / np.sqrt(d)
     weights = np.eye(d) + START_NOISE * noise  # in units of the spread
-    with jax.enable_x64(True):
+    with precision():
         state = jax.vmap(optax.adam(LEARNING_RATE).init)(weights)
         for _ in range(ROUNDS):
             rows = _unit_rows(np.asarray(weights)) / spread

@@ -1,6 +1,6 @@
 """Estimated parameters: numbers with errors, in the form the user has them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +11,11 @@ from steinwise._internal.optional import require
 from steinwise._internal.random import plain_seed
 from steinwise._internal.validation import require_share
 from steinwise.errors import InputError
-from steinwise.results.check import SCHEMA_VERSION
-from steinwise.results.text import aligned, wrapped
+from steinwise.results import text, wording
+from steinwise.results.record import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     import pandas as pd
-
-ROWS_SHOWN = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,19 +96,15 @@ class ParameterFit:
         return pandas.DataFrame(table, index=pandas.Index(self.names, name="name"))
 
     def __str__(self) -> str:
-        rows = [("parameter", "estimate", "se", "95 % interval")]
-        low, high = self._ends(0.95) if self.covariance is not None else (None, None)
-        for k, name in enumerate(self.names[:ROWS_SHOWN]):
-            error = interval = "-"
-            if low is not None and high is not None:
-                error = f"{self._errors()[k]:.2g}"
-                interval = f"{low[k]:.4g} to {high[k]:.4g}"
-            rows.append((name, f"{self.vector[k]:.5g}", error, interval))
-        more = len(self.names) - ROWS_SHOWN
-        lines = ["steinwise fit", f"  {self.description}", ""]
-        lines += ["  " + line for line in aligned(rows)]
-        lines += [f"  ... and {more} more"] if more > 0 else []
-        lines += ["\n" + wrapped(f"Note: {note}") for note in self.notes]
-        state = "Converged" if self.converged else "NOT CONVERGED"
-        lines.append(f"\n{state}; the squared discrepancy there is {self.discrepancy:.4g}.")
-        return "\n".join(lines)
+        closing = wording.fit_closing(self.converged, self.discrepancy)
+        return text.fit(self.description, list(self._rows()), self.notes, closing)
+
+    def _rows(self) -> Iterator[tuple[str, str, str, str]]:
+        if self.covariance is None:
+            for name, estimate in zip(self.names, self.vector, strict=True):
+                yield name, f"{estimate:.5g}", "-", "-"
+            return
+        low, high = self._ends(0.95)
+        columns = zip(self.names, self.vector, self._errors(), low, high, strict=True)
+        for name, estimate, error, lower, upper in columns:
+            yield name, f"{estimate:.5g}", f"{error:.2g}", f"{lower:.4g} to {upper:.4g}"

@@ -1,22 +1,18 @@
-"""Which draws make up a misfit: the few that dominate, by chain and number."""
+"""Which draws a misfit rests on: the few that dominate, by chain and number."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
 from steinwise._internal.validation import require_whole
-from steinwise.draws.samples import DrawIndex
+from steinwise.draws.draw_index import DrawIndex
 from steinwise.errors import InputError
+from steinwise.results import wording
 
-if TYPE_CHECKING:
-    from steinwise.results.check import CheckResult
-
-EXACT_SHARE = 0.01  # PLACEHOLDER
-HANDFUL = 0.02  # the share of the draws up to which they are a handful, five at least
-NAMED = 5
+HANDFUL = 0.02  # of the draws, or LEAST_HANDFUL of them: few enough to be looked at one by one
+LEAST_HANDFUL = 5
 
 
 @dataclass(frozen=True)
@@ -30,8 +26,7 @@ class InfluentialDraw:
     coordinate: str  # the one where it adds most; "" where there is one value for all
 
     def __str__(self) -> str:
-        where = f" in {self.coordinate}" if self.coordinate else ""
-        return f"draw {self.draw} of chain {self.chain}{where}"
+        return wording.draw_name(self.chain, self.draw, self.coordinate)
 
 
 def surprise(u: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
@@ -39,72 +34,41 @@ def surprise(u: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
     return -np.log10(np.maximum(2 * np.minimum(u, 1 - u), np.finfo(float).eps))
 
 
+def handful(n: int) -> int:
+    """How many of n draws still are a handful."""
+    return max(LEAST_HANDFUL, int(HANDFUL * n))
+
+
 def ranked_draws(
-    parts: Float[np.ndarray, "n k"],
+    contributions: Float[np.ndarray, "n k"],
     names: Sequence[str],
-    places: DrawIndex,
+    draw_index: DrawIndex,
     k: int,
     coordinate: str | None = None,
     *,
     summed: bool = True,
 ) -> tuple[InfluentialDraw, ...]:
-    """The draws with the largest parts: their sums over the columns, or the largest of them."""
+    """The draws that add most: their sums over the columns, or their largest column."""
     require_whole("k", k, least=1)
     if coordinate is not None:
         if coordinate not in names:
             shown = ", ".join(names[:10]) or "none, for this method"
             raise InputError(f"there is no coordinate {coordinate!r}; there are {shown}.")
-        parts, names = parts[:, [list(names).index(coordinate)]], [coordinate]
-    values = parts.sum(axis=1) if summed else parts.max(axis=1)
+        column = list(names).index(coordinate)
+        contributions, names = contributions[:, [column]], [coordinate]
+    values = contributions.sum(axis=1) if summed else contributions.max(axis=1)
     total = float(values.sum())
-    found = []
+    ranked = []
     for row in np.argsort(-values, kind="stable")[:k]:
-        chain, draw = places.of(int(row))
-        column = int(np.argmax(parts[row]))
-        found.append(
+        chain, draw = draw_index.of(int(row))
+        column = int(np.argmax(contributions[row]))
+        ranked.append(
             InfluentialDraw(
                 chain=chain,
                 draw=draw,
                 value=float(values[row]),
                 share=float(values[row]) / total if summed and total > 0 else None,
-                coordinate=names[column] if len(names) == parts.shape[1] else "",
+                coordinate=names[column] if len(names) == contributions.shape[1] else "",
             )
         )
-    return tuple(found)
-
-
-def dominating_draws(result: "CheckResult") -> tuple[InfluentialDraw, ...]:
-    """The draws without which little of a misfit would remain, if these are a handful.
-
-    For the default check those that lie so far out that each is a misfit by itself. Otherwise as
-    few as make up half of the sum over all draws.
-    """
-    findings = result.findings
-    if not result.rejected or findings.places is None:
-        return ()
-    n = result.draws.n_chains * len(findings.places.draws)
-    most = max(NAMED, int(HANDFUL * n))
-    if findings.parts is not None:
-        ordered = result.influential(most)
-        shares = np.cumsum([one.share or 0.0 for one in ordered])
-        enough = shares >= 0.5
-        return ordered[: int(np.argmax(enough)) + 1] if enough.any() else ()
-    if findings.pit is None:
-        return ()
-    bound = -np.log10(result.alpha * EXACT_SHARE / (n * len(result.coordinates)))
-    outlying = [one for one in result.influential(most + 1) if one.value >= bound]
-    return tuple(outlying) if len(outlying) <= most else ()
-
-
-def dominance_note(result: "CheckResult") -> str:
-    """The same in words; nothing where the misfit is one of all draws."""
-    few = dominating_draws(result)
-    if not few:
-        return ""
-    named = ", ".join(str(one) for one in few[:NAMED])
-    more = f" and {len(few) - NAMED} more" if len(few) > NAMED else ""
-    several = f"{len(few)} draws" if len(few) > 1 else "One draw"
-    what = "make up half of the statistic" if len(few) > 1 else "makes up half of the statistic"
-    if result.findings.parts is None:
-        what = "lie far out" if len(few) > 1 else "lies far out"
-    return f"{several} {what}: {named}{more}. Look there first."
+    return tuple(ranked)

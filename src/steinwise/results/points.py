@@ -1,4 +1,4 @@
-"""Points that stand for a density: chosen among draws, or placed anew."""
+"""`PointSet` and `Thinned`: points that represent a density, placed anew or chosen among draws."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from steinwise.results.text import aligned
+from steinwise.results import text, wording
 
 SHOWN = 4  # values of the KSD
 
 
 @dataclass(frozen=True, eq=False)
 class PointSet:
-    """Points whose empirical law has a small kernelized Stein discrepancy, the first ones first.
+    """Points whose empirical distribution has a small kernelized Stein discrepancy, best first.
 
     `ksd` holds the squared KSD of the first 1, 2, ..., m points, pairs of a point with itself
     included, in the coordinates and with the kernel that `description` names.
@@ -29,14 +29,10 @@ class PointSet:
     def facts(self) -> list[tuple[str, str]]:
         """What was found, as names and values."""
         m, d = self.points.shape
-        shown = np.unique(np.geomspace(1, m, min(m, SHOWN)).round().astype(int))[-2::-1]
-        values = [
-            f"{self.ksd[-1]:.4g}",
-            *(f"{self.ksd[k - 1]:.4g} of the first {k}" for k in shown),
-        ]
+        shown = np.unique(np.geomspace(1, m, min(m, SHOWN)).round().astype(int))[::-1]
         return [
-            ("points", f"{m}, in {d} coordinate{'s' * (d > 1)}"),
-            ("squared KSD", ", ".join(values)),
+            ("points", wording.points_fact(m, d)),
+            ("squared KSD", wording.ksd_fact([(int(k), float(self.ksd[k - 1])) for k in shown])),
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -49,7 +45,7 @@ class PointSet:
         }
 
     def __str__(self) -> str:
-        return "\n".join([self.description, *("  " + line for line in aligned(self.facts()))])
+        return text.facts(self.description, self.facts())
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,34 +63,19 @@ class Thinned(PointSet):
     n_draws: int
 
     def facts(self) -> list[tuple[str, str]]:
-        different = len(np.unique(self.indices))
-        s = "s" * (self.n_chains > 1)
-        found = [
-            ("chosen from", f"{self.n_chains} chain{s} x {self.n_draws} draws"),
+        different, chosen = len(np.unique(self.indices)), len(self.indices)
+        facts = [
+            ("chosen from", wording.chains_fact(self.n_chains, self.n_draws)),
             *super().facts(),
         ]
-        if different < len(self.indices):
-            found.append(
-                ("repeated", f"{len(self.indices) - different}: {different} are different")
-            )
+        if different < chosen:
+            facts.append(("repeated", wording.repeated_fact(chosen, different)))
         if self.n_chains > 1:
             counts = np.bincount(self.chains, minlength=self.n_chains)
-            found.append(("of each chain", _ends(counts)))
-        found.append(("place in the chain", _quarters(self.draws, self.n_draws)))
-        return found
+            facts.append(("of each chain", wording.counts_fact(counts.tolist())))
+        quarters = np.bincount(4 * self.draws // self.n_draws, minlength=4)
+        return [*facts, ("place in the chain", wording.quarters_fact(quarters.tolist()))]
 
     def to_dict(self) -> dict[str, Any]:
         own = {name: getattr(self, name).tolist() for name in ("indices", "chains", "draws")}
         return super().to_dict() | own
-
-
-def _ends(counts: np.ndarray) -> str:
-    """A few counts in full, many by their range."""
-    if len(counts) <= 8:
-        return ", ".join(str(count) for count in counts)
-    return f"{counts.min()} to {counts.max()}"
-
-
-def _quarters(draws: np.ndarray, n_draws: int) -> str:
-    counts = np.bincount(4 * draws // n_draws, minlength=4)
-    return ", ".join(str(count) for count in counts) + " from each quarter of the chains"

@@ -1,125 +1,91 @@
-"""Results in words: the report that a check prints, and what other texts share with it."""
+"""Results as lines of text: what is worded in `wording`, laid out for a terminal."""
 
 import textwrap
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from steinwise._internal.random import plain_seed
-from steinwise.results.influence import dominance_note
-
-if TYPE_CHECKING:
-    from steinwise.results.check import CheckResult, CoordinateResult, Learning
+from steinwise.results import wording
+from steinwise.results.record import CheckRecord
 
 ROWS_SHOWN = 12
+PARAMETERS_SHOWN = 30
+DRAWS_NAMED = 5
 WIDTH = 79
 
-
-def format_pvalue(p: float, n_bootstrap: int) -> str:
-    """A p-value; the smallest that this many bootstraps can give; or one that needs none.
-
-    >>> format_pvalue(0.0313, 999), format_pvalue(0.001, 999), format_pvalue(2e-40, 999)
-    ('0.031', '0.001 (the least possible)', '2e-40')
-    """
-    least = 1 / (n_bootstrap + 1)
-    if p < least * (1 - 1e-9):
-        return f"{p:.1g}"
-    digits = max(3, round(-np.log10(least)))
-    text = f"{p:.{digits}f}"
-    return f"{text} (the least possible)" if p < 1.5 * least else text
+Role = Literal["", "misfit", "no misfit"]
 
 
-def facts(result: "CheckResult") -> list[tuple[str, str]]:
+class Line(NamedTuple):
+    """A line of a report; its role decides its colour, its last column where it may be broken."""
+
+    text: str
+    role: Role = ""
+    last_column: int | None = None  # where the last column of a table begins
+
+
+def plain(lines: Iterable[Line]) -> str:
+    """The lines as they are printed where there is no terminal."""
+    return "\n".join(line.text for line in lines)
+
+
+def check_facts(record: CheckRecord) -> list[tuple[str, str]]:
     """How the result was obtained, as names and values."""
-    draws = result.draws
-    if draws.independent:
-        shape = f"{draws.n_chains * draws.n_draws} independent draws"
-    else:
-        s = "s" * (draws.n_chains > 1)
-        shape = (
-            f"{draws.n_chains} chain{s} x {draws.n_draws} draws, worth about "
-            f"{draws.effective_draws:.0f} independent ones"
-        )
-    if draws.held_out:
-        shape += f" ({draws.held_out} more to learn from)"
-    batches = f"{draws.n_batches} of {draws.batch_length} draw{'s' * (draws.batch_length > 1)}"
-    if not draws.independent:
-        assert draws.rhat is not None
-        batches += f"; autocorrelation time {draws.autocorrelation_time:.3g}"
-        batches += f", largest R-hat {draws.rhat:.3f}"
-    p = format_pvalue(result.pvalue, result.n_bootstrap)
-    found = [
-        ("method", result.description),
-        ("draws", f"{shape}; {draws.dim} coordinate{'s' * (draws.dim > 1)}"),
-        ("batches", batches),
-        ("statistic", f"{result.statistic:.6g}"),
-        ("p-value", f"{p}, {result.n_bootstrap} bootstraps, seed {plain_seed(result.seed)}"),
+    findings = record.findings
+    facts = [("method", record.description)]
+    if findings.evaluations is not None:
+        lines = len(record.coordinates)
+        facts.append(("target", wording.evaluations_fact(findings.evaluations, lines)))
+    facts.append(("draws", wording.draws_fact(record.draws)))
+    if findings.learning is not None:
+        learning = findings.learning
+        models = [row.model for row in learning.rows]
+        counts = learning.train, learning.validation, learning.splits
+        facts.append(("learned", wording.learning_fact(models, *counts)))
+    p = wording.pvalue_fact(record.pvalue, record.n_bootstrap, plain_seed(record.seed))
+    facts += [
+        ("batches", wording.batches_fact(record.draws)),
+        ("statistic", f"{record.statistic:.6g}"),
+        ("p-value", p),
     ]
-    if result.findings.learning is not None:
-        found.insert(2, ("learnt", _learnt(result.findings.learning)))
-    if result.findings.evaluations is not None:
-        cost, lines = result.findings.evaluations, len(result.coordinates)
-        where = f"each of {lines} lines" if lines > 1 else "the line"
-        found.insert(1, ("target", f"{cost} evaluations on {where} through a draw"))
-    if result.dtype != "float64":
-        found.append(("precision", f"the density was evaluated in {result.dtype}"))
-    return found
+    if record.dtype != "float64":
+        facts.append(("precision", wording.precision_fact(record.dtype)))
+    return facts
 
 
-def report(result: "CheckResult") -> list[str]:
-    """The whole report, by line."""
-    lines = ["steinwise check", *("  " + line for line in aligned(facts(result)))]
-    lines += ["\n" + wrapped(f"Note: {note}") for note in result.notes]
-    if result.rejected:
-        lines.append(f"\nMisfit: the draws do not fit the density at level {result.alpha}.")
+def check_report(record: CheckRecord) -> list[Line]:
+    """The whole report of a check."""
+    lines = [Line("steinwise check"), *_indented(aligned(check_facts(record)))]
+    lines += [line for note in record.notes for line in _paragraph(f"Note: {note}")]
+    if record.rejected:
+        lines += [Line(""), Line(wording.misfit(record.alpha), "misfit")]
     else:
-        lines.append("\n" + wrapped(no_misfit(result)))
-    if result.coordinates:
-        lines += ["", *("  " + line for line in _coordinate_table(result))]
-    few = dominance_note(result)
-    lines += ["", wrapped(few)] if few else []
-    if result.flagged and result.findings.flag_note:
-        lines += ["", wrapped(result.findings.flag_note)]
+        lines += _paragraph(
+            wording.no_misfit(record.alpha, record.findings.detectable), "no misfit"
+        )
+    if record.coordinates:
+        lines += [Line(""), *_coordinate_table(record)]
+    if record.dominating:
+        lines += _paragraph(dominance(record))
+    meaning = wording.FLAG_MEANINGS[record.findings.flag_meaning]
+    if record.flagged and meaning:
+        lines += _paragraph(meaning)
     return lines
 
 
-def _learnt(learning: "Learning") -> str:
-    """Which models, from how many draws."""
-    models = [row.model for row in learning.rows]
-    counted = ", ".join(
-        f"{model} of {models.count(model)}" if len(set(models)) > 1 else model
-        for model in dict.fromkeys(models)
-    )
-    split = f"{learning.train} draws, validated on {learning.validation}"
-    several = f"; {learning.splits} splits averaged" if learning.splits > 1 else ""
-    return f"{counted}; from {split}{several}"
+def dominance(record: CheckRecord) -> str:
+    """The draws that a misfit rests on; nothing where it is one of all draws."""
+    draws = [str(draw) for draw in record.dominating]
+    if not draws:
+        return ""
+    far_out = record.findings.draw_contributions is None
+    return wording.dominating(draws, DRAWS_NAMED, far_out=far_out)
 
 
-def no_misfit(result: "CheckResult") -> str:
-    """What it means that nothing was found."""
-    text = f"No misfit found at level {result.alpha}. This does not prove the draws right."
-    found = result.findings.detectable
-    if found is None:
-        return text
-    return (
-        f"{text} With probability 0.8 it would have found one coordinate shifted by "
-        f"{found.shift:.2g} conditional standard deviations, or {found.spread:.2g} times as wide."
-    )
-
-
-def wrapped(text: str) -> str:
-    """Lines as wide as the report's."""
-    return textwrap.fill(text, WIDTH)
-
-
-def worst_first(result: "CheckResult") -> list["CoordinateResult"]:
-    """The coordinates by their p-values."""
-    return sorted(result.coordinates, key=lambda c: (c.adjusted_pvalue, c.pvalue, -c.value))
-
-
-def _coordinate_table(result: "CheckResult") -> list[str]:
-    ordered = worst_first(result)
+def _coordinate_table(record: CheckRecord) -> Iterator[Line]:
+    ordered = record.worst_first
     sized = ordered[0].effect is not None
     rows = [("coordinate", *(("shift", "sd") if sized else ("value",)), "adjusted p", "verdict")]
     for c in ordered[:ROWS_SHOWN]:
@@ -127,17 +93,95 @@ def _coordinate_table(result: "CheckResult") -> list[str]:
         if c.effect is not None:
             size = (f"{c.effect.shift:+.2f}", f"{c.effect.spread:.2f}")
         rows.append((c.name, *size, f"{c.adjusted_pvalue:.3f}", c.verdict))
-    return aligned(rows) + left_out(len(ordered))
+    yield from _indented(
+        aligned(rows), last_column=2 + sum(_widths(rows)[:-1]) + 2 * len(rows[0][1:])
+    )
+    yield from _indented(wording.more_rows(len(ordered), ROWS_SHOWN))
 
 
-def left_out(count: int) -> list[str]:
-    """A line on the rows that a table does not show."""
-    more = count - ROWS_SHOWN
-    return [f"... and {more} more"] if more > 0 else []
+def comparison(
+    what: str,
+    description: str,
+    rows: Sequence[tuple[str, ...]],
+    notes: Sequence[str],
+    alpha: float,
+) -> str:
+    """A ranking: rows of (name, value, se, difference, se, verdict)."""
+    table = [(what, "value", "se", "difference", "se", "verdict"), *rows]
+    lines = [Line("steinwise comparison"), Line(f"  {description}"), Line("")]
+    lines += _indented(aligned(table))
+    lines += [Line(f"\nNote: {note}") for note in notes]
+    lines.append(Line(f"\n{wording.comparison_closing(alpha)}"))
+    return plain(lines)
+
+
+def fit(
+    description: str,
+    rows: Sequence[tuple[str, ...]],
+    notes: Sequence[str],
+    closing: str,
+) -> str:
+    """Fitted parameters: rows of (name, estimate, se, interval)."""
+    shown = rows[:PARAMETERS_SHOWN]
+    table = [("parameter", "estimate", "se", "95 % interval"), *shown]
+    lines = [Line("steinwise fit"), Line(f"  {description}"), Line("")]
+    lines += _indented([*aligned(table), *wording.more_rows(len(rows), PARAMETERS_SHOWN)])
+    lines += [line for note in notes for line in _paragraph(f"Note: {note}")]
+    return plain([*lines, Line(""), Line(closing)])
+
+
+def facts(title: str, rows: Sequence[tuple[str, str]]) -> str:
+    """A title, and names with their values below it."""
+    return plain([Line(title), *_indented(aligned(rows))])
+
+
+def discrepancy(
+    description: str,
+    value: float,
+    standard_error: float | None,
+    names: Sequence[str],
+    per_coordinate: np.ndarray | None,
+) -> str:
+    error = "" if standard_error is None else f" +- {standard_error:.3g}"
+    lines = [Line(f"{description}: {value:.6g}{error}")]
+    if per_coordinate is not None:
+        order = np.argsort(-per_coordinate)[:ROWS_SHOWN]
+        rows = [(names[int(j)], f"{per_coordinate[j]:.6g}") for j in order]
+        lines.append(Line(""))
+        lines += map(Line, aligned([("coordinate", "value"), *rows]))
+        lines += map(Line, wording.more_rows(len(names), ROWS_SHOWN))
+    return plain(lines)
+
+
+def failed_assertion(record: CheckRecord, most: int) -> str:
+    """The message of `sw.assert_fits`, which names at most this many coordinates."""
+    p = wording.pvalue(record.pvalue, record.n_bootstrap)
+    flagged = record.flagged
+    lines = [wording.failed_assertion(p, record.alpha)]
+    for c in flagged[:most]:
+        lines.append(f"  {c.name}: {c.verdict}, adjusted p = {c.adjusted_pvalue:.2g}")
+    lines += [f"  {line}" for line in wording.more_rows(len(flagged), most)]
+    if not flagged:
+        lines.append(f"  {wording.NO_CULPRIT} ({record.description})")
+    lines += [f"  note: {note}" for note in record.notes]
+    return "\n".join(lines)
+
+
+def _paragraph(text: str, role: Role = "") -> list[Line]:
+    """An empty line, and the text in lines as wide as the report."""
+    return [Line(""), *(Line(line, role) for line in textwrap.wrap(text, WIDTH))]
+
+
+def _indented(lines: Iterable[str], last_column: int | None = None) -> list[Line]:
+    return [Line(f"  {line}", last_column=last_column) for line in lines]
 
 
 def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Columns padded to their widest entry; the last one is left ragged."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    widths = _widths(rows)
     padded = ("  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)) for r in rows)
     return [line.rstrip() for line in padded]
+
+
+def _widths(rows: Sequence[tuple[str, ...]]) -> list[int]:
+    return [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]

@@ -19,7 +19,9 @@ class AbstractStatistic(abc.ABC):
         """The largest number of batches that is worth its cost."""
 
     @abc.abstractmethod
-    def averaged(self, start: int, x: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m q"]:
+    def monitored_columns(
+        self, start: int, x: Float[np.ndarray, "m d"]
+    ) -> Float[np.ndarray, "m q"]:
         """Columns whose autocorrelation decides how long a batch of a chain must be.
 
         For the consecutive draws x, the first of which has the number `start`.
@@ -27,12 +29,4 @@ class AbstractStatistic(abc.ABC):
 
     @abc.abstractmethod
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
-        """The sums, some coordinates at a time."""
-
-    def reached(self, batches: Batches) -> Batches:
-        """The batches that `batch_sums` came to, before it was interrupted."""
-        return batches
-
-    def exact_pvalues(self) -> Float[np.ndarray, " k"] | None:
-        """p-values of the coordinates that need no bootstrap, once `batch_sums` has been read."""
-        return None
+        """The sums over batches, some coordinates at a time."""

@@ -31,7 +31,7 @@ class FeatureProduct(AbstractStatistic):
     def most_batches(self) -> int:
         return 250
 
-    def averaged(self, start: int, x: np.ndarray) -> np.ndarray:
+    def monitored_columns(self, start: int, x: np.ndarray) -> np.ndarray:
         parts = (
             slice(start + p.start, start + p.stop) for p in chunks(len(x), self.rows_per_chunk)
         )

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from steinwise._internal.compiled import call_in_chunks, precision, rows_of
 from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.memory import chunks
 from steinwise.calibration.batch_sums import BatchSums
@@ -42,7 +43,7 @@ class Gram(AbstractStatistic):
     def most_batches(self) -> int:
         return self.batches_at_most
 
-    def averaged(self, start: int, x: np.ndarray) -> np.ndarray:
+    def monitored_columns(self, start: int, x: np.ndarray) -> np.ndarray:
         return self.monitored[start : start + len(x)]
 
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
@@ -51,23 +52,32 @@ class Gram(AbstractStatistic):
 
     def diagonal(self) -> Float[np.ndarray, "setting n"]:
         """The function of every draw with itself."""
-        with jax.enable_x64(True):
+        with precision():
             return np.asarray(_diagonal(self.function, self.parameters, self.rows))
 
-    def sums_with(self, others: Int[np.ndarray, " m"]) -> Float[np.ndarray, " n"]:
-        """For every draw the sum of the function of it and some others, of the first setting."""
+    def means_over_pairs(self) -> Float[np.ndarray, "n 1"]:
+        """The mean over the pairs of each draw, of the first setting.
+
+        With at most a thousand other draws, evenly spaced, so that the cost is linear in n.
+        """
         n = len(self.rows[0])
+        others = evenly_spaced_indices(n, OTHERS)
+        among = np.isin(np.arange(n), others)
+        own = np.where(among, self.diagonal()[0], 0.0)
+        return ((self._sums_with(others) - own) / (len(others) - among))[:, None]
+
+    def _sums_with(self, others: Int[np.ndarray, " m"]) -> Float[np.ndarray, " n"]:
+        """For every draw the sum of the function of it and some others, of the first setting."""
         side = int(np.clip(self.memory // (8 * 8 * len(others)), 1, LARGEST_TILE))
         right = tuple(array[others][None] for array in self.rows)
-        out, weights = np.empty(n), (np.ones((side, 1)), np.ones((1, len(others))))
-        with jax.enable_x64(True):
-            for part in chunks(n, side):
-                # repeated rows fill the last tile, so that all tiles have one shape
-                index = np.resize(np.arange(part.start, part.stop), side)
-                left = tuple(array[index][:, None] for array in self.rows)
-                found = _tile_sums(self.function, self.parameters, left, right, *weights)
-                out[part] = np.asarray(found)[0, : part.stop - part.start, 0]
-        return out
+        weights = np.ones((side, 1)), np.ones((1, len(others)))
+
+        def sums(*rows: np.ndarray) -> Array:
+            left = tuple(array[:, None] for array in rows)
+            return _tile_sums(self.function, self.parameters, left, right, *weights)[0, :, 0]
+
+        found = call_in_chunks(sums, rows_of(*self.rows), len(self.rows[0]), side)
+        return found.astype(np.float64)
 
     def _tiles(self, batches: Batches) -> np.ndarray:
         padded = [batches.padded(array) for array in self.rows]
@@ -82,19 +92,19 @@ class Gram(AbstractStatistic):
         weight = np.concatenate([weight, np.zeros((missing, longest))])
         out = np.zeros((len(self.names), len(weight), len(weight)))
         parts = list(chunks(len(weight), per_tile))
-        with jax.enable_x64(True):
-            for a, one in enumerate(parts):
-                for other in parts[a:]:
+        with precision():
+            for a, rows in enumerate(parts):
+                for columns in parts[a:]:
                     tile = _tile_sums(
                         self.function,
                         self.parameters,
-                        tuple(array[one] for array in arrays),
-                        tuple(array[other] for array in arrays),
-                        weight[one],
-                        weight[other],
+                        tuple(array[rows] for array in arrays),
+                        tuple(array[columns] for array in arrays),
+                        weight[rows],
+                        weight[columns],
                     )
-                    out[:, one, other] = tile
-                    out[:, other, one] = np.swapaxes(out[:, one, other], 1, 2)
+                    out[:, rows, columns] = tile
+                    out[:, columns, rows] = np.swapaxes(out[:, rows, columns], 1, 2)
         return out[:, : batches.count, : batches.count]
 
 
@@ -105,31 +115,18 @@ def _tile_sums(function, parameters, left, right, weight_left, weight_right) -> 
     flat_left = tuple(array.reshape(-1, *array.shape[2:]) for array in left)
     flat_right = tuple(array.reshape(-1, *array.shape[2:]) for array in right)
     tiles = function(parameters, flat_left, flat_right)
-    one, other = (weight.astype(tiles.dtype) for weight in (weight_left, weight_right))
+    weights = (weight_left.astype(tiles.dtype), weight_right.astype(tiles.dtype))
 
     def summed(tile: Array) -> Array:
-        return jnp.einsum("al,albm,bm->ab", one, tile.reshape(shape), other)
+        return jnp.einsum("al,albm,bm->ab", weights[0], tile.reshape(shape), weights[1])
 
     return jnp.stack([summed(tile) for tile in tiles])
 
 
 @partial(jax.jit, static_argnums=0)
 def _diagonal(function, parameters, rows) -> Array:
-    def one(row: tuple) -> Array:
-        alone = tuple(array[None] for array in row)
-        return function(parameters, alone, alone)[:, 0, 0]
+    def with_itself(row: tuple) -> Array:
+        single = tuple(array[None] for array in row)
+        return function(parameters, single, single)[:, 0, 0]
 
-    return jax.lax.map(one, rows, batch_size=1024).T
-
-
-def pair_parts(gram: Gram) -> Float[np.ndarray, "n 1"]:
-    """The mean of a pair statistic over the pairs of each draw.
-
-    With at most a thousand other draws, evenly spread, so that the cost is linear in n.
-    """
-    n = len(gram.rows[0])
-    others = evenly_spaced_indices(n, OTHERS)
-    own = gram.diagonal()[0]
-    out = gram.sums_with(others)
-    among = np.isin(np.arange(n), others)
-    return ((out - np.where(among, own, 0.0)) / (len(others) - among))[:, None]
+    return jax.lax.map(with_itself, rows, batch_size=1024).T

@@ -25,16 +25,12 @@ class Mean(AbstractStatistic):
     def most_batches(self) -> int:
         return 1000
 
-    def averaged(self, start: int, x: np.ndarray) -> np.ndarray:
+    def monitored_columns(self, start: int, x: np.ndarray) -> np.ndarray:
         part = slice(start, start + len(x))
         if self.monitored is not None:
             return self.monitored[part]
-        some = self.contributions[part]
-        return np.concatenate([some.sum(axis=1, keepdims=True), some], axis=1)
+        rows = self.contributions[part]
+        return np.concatenate([rows.sum(axis=1, keepdims=True), rows], axis=1)
 
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
         yield BatchSums(batches.sums(self.contributions).T[None], batches)
-
-    def each_draw(self) -> Float[np.ndarray, "n k"]:
-        """What each draw adds."""
-        return self.contributions

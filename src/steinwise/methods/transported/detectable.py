@@ -6,11 +6,11 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
 
-from steinwise.calibration.batch_sums import Expected
-from steinwise.calibration.batches import BatchPlan
-from steinwise.methods.transported import terms as transport
+from steinwise.calibration.batch_plan import BatchPlan
+from steinwise.calibration.batch_sums import ExpectedSquares
+from steinwise.methods.transported.terms import BASE_TERMS, terms_of
 from steinwise.orbits.lines import NormalLines
-from steinwise.results.check import Effect
+from steinwise.results.coordinate import Effect
 
 POWER = 0.8
 GRID = ndtri((np.arange(256) + 0.5) / 256)  # stands for draws of N(0, 1)
@@ -19,7 +19,7 @@ FACTOR, HALVINGS = 1.5, 6
 
 
 def detectable(
-    threshold: float, plan: BatchPlan, bases: Sequence[str], expected: Expected | None
+    threshold: float, plan: BatchPlan, bases: Sequence[str], expected: ExpectedSquares | None
 ) -> Effect:
     """The shift, and the excess of width, that are found with power 0.8.
 
@@ -29,11 +29,10 @@ def detectable(
 
     def surplus(z: Float[np.ndarray, " m"]) -> float:
         lines = NormalLines(z[:, None], np.zeros((len(z), 1)), np.ones(1))
-        terms = transport.terms_of(lines, z[:, None], np.dtype(float))[:, 0]
-        sides = (transport.BASE_TERMS[base] for base in bases)
-        found = [_low(terms[left], terms[right], plan) for left, right in sides]
-        low, squares = np.array(found).T
-        squares = squares if expected is None else expected.beside(squares)
+        terms = terms_of(lines, z[:, None], np.dtype(float))[:, 0]
+        sides = (BASE_TERMS[base] for base in bases)
+        low, squares = np.array([_low(terms[left], terms[right], plan) for left, right in sides]).T
+        squares = squares if expected is None else expected.shrink(squares)
         return float((low / np.sqrt(squares)).max()) - threshold
 
     shift = _first_positive(lambda shift: surplus(GRID + shift))

@@ -1,4 +1,4 @@
-"""What is wrong with a coordinate, in numbers that a person can read and in words."""
+"""How far off a coordinate is, and which kind of misfit that is."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,20 +7,20 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
 
-from steinwise.calibration.batches import BatchPlan
-from steinwise.methods.transported.terms import FARTHEST
-from steinwise.results.check import Effect
+from steinwise.calibration.batch_plan import BatchPlan
+from steinwise.methods.transported.terms import LARGEST_NORMAL_SCORE
+from steinwise.results.coordinate import Effect, Misfit
 
 FEW = 0.1  # the share of the draws up to which they are outliers rather than the rule
-CLIPPED = 0.01  # the share of outliers, whose distance is not known, from which it is missed
+CLIPPED = 0.01  # the share of outliers, whose distance is not known, that makes an effect a bound
 CLEAR = 3.0  # standard errors from which a mean or a spread is named as the fault
 
 
-class Tally(NamedTuple):
-    """What is kept of the conditional transforms of some lines: sums of powers of normal scores.
+class NormalScoreSums(NamedTuple):
+    """Sums of powers of the normal scores of u, over the draws of some lines.
 
-    Normal scores are standard normal when the draws fit. Outliers, each of which is one for
-    itself, are summed apart.
+    Normal scores are standard normal when the draws fit. Outliers, draws that are each a misfit by
+    themselves, are summed apart.
     """
 
     draws: Float[np.ndarray, " c"]  # how many
@@ -29,33 +29,33 @@ class Tally(NamedTuple):
     outer: Float[np.ndarray, "5 c"]
 
     @classmethod
-    def none(cls, lines: int) -> "Tally":
+    def none(cls, lines: int) -> "NormalScoreSums":
         return cls(np.zeros(lines), np.ones(lines), np.zeros((5, lines)), np.zeros((5, lines)))
 
     def with_draws(
         self, u: Float[np.ndarray, "n c"], tested: Float[np.ndarray, " n"], outlying: float
-    ) -> "Tally":
+    ) -> "NormalScoreSums":
         """With more draws; those whose tail is below `outlying` are outliers."""
         u = u[tested > 0]
         if not len(u):
             return self
         tail = np.minimum(u, 1 - u)
-        z = np.clip(ndtri(u), -FARTHEST, FARTHEST)
-        every, outside = _power_sums(z), np.zeros((5, z.shape[1]))
+        z = np.clip(ndtri(u), -LARGEST_NORMAL_SCORE, LARGEST_NORMAL_SCORE)
+        total, outside = _power_sums(z), np.zeros((5, z.shape[1]))
         least = tail.min(axis=0)
         if least.min() <= outlying:
             far = tail <= outlying
             outside = _power_sums(np.where(far, z, 0.0))
             outside[0] = far.sum(axis=0)
-        return Tally(
+        return NormalScoreSums(
             self.draws + len(u),
             np.minimum(self.least, least),
-            self.inner + every - outside,
+            self.inner + total - outside,
             self.outer + outside,
         )
 
-    def joined(self, other: "Tally") -> "Tally":
-        return Tally(
+    def joined(self, other: "NormalScoreSums") -> "NormalScoreSums":
+        return NormalScoreSums(
             self.draws + other.draws,
             np.minimum(self.least, other.least),
             self.inner + other.inner,
@@ -63,12 +63,14 @@ class Tally(NamedTuple):
         )
 
     @staticmethod
-    def side_by_side(parts: "Sequence[Tally]") -> "Tally":
+    def side_by_side(parts: "Sequence[NormalScoreSums]") -> "NormalScoreSums":
         """The lines of several."""
-        return Tally(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
+        return NormalScoreSums(
+            *(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True))
+        )
 
-    def line(self, j: int) -> "Tally":
-        return Tally(*(array[..., [j]] for array in self))
+    def line(self, j: int) -> "NormalScoreSums":
+        return NormalScoreSums(*(array[..., [j]] for array in self))
 
     @property
     def effects(self) -> list[Effect]:
@@ -90,43 +92,28 @@ def _moments(sums: Float[np.ndarray, "5 c"]) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.maximum(sums[2] / sums[0] - mean**2, 0.0)
 
 
-def named(
-    tally: Tally, context: str, partners: tuple[str, ...], plan: BatchPlan
-) -> tuple[str, tuple[str, ...], str]:
-    """The kind of misfit of a flagged coordinate, from its `Tally.line`, with whom, in words."""
-    outlying = int(tally.outer[0, 0])
-    if 0 < outlying <= FEW * tally.draws[0] and max(_departures(tally.inner, plan)) < CLEAR:
-        them = "draw lies" if outlying == 1 else "draws lie"
-        where = "where the target's conditional has next to no mass"
-        return "outliers", (), f"{outlying} {them} {where}"
+def kind_of_misfit(
+    sums: NormalScoreSums, context: str, partners: tuple[str, ...], plan: BatchPlan
+) -> Misfit:
+    """What is wrong with a flagged coordinate, from its `NormalScoreSums.line`."""
+    outliers = int(sums.outer[0, 0])
+    if 0 < outliers <= FEW * sums.draws[0] and max(_departures(sums.inner, plan)) < CLEAR:
+        return Misfit("outliers", outliers=outliers)
     if context != "alone":
-        return context, partners, _depends(context, partners) + " in a way that the target does not"
-    every = tally.inner + tally.outer
-    shift, spread = _departures(every, plan)
-    effect = tally.effects[0]
-    least = "at least " if outlying > CLIPPED * tally.draws[0] else ""
+        return Misfit(context, partners)
+    total = sums.inner + sums.outer
+    shift, spread = _departures(total, plan)
+    kurtosis = _excess_kurtosis(total)
     if spread >= max(CLEAR, shift):
-        kind = "narrow" if effect.spread < 1 else "wide"
-        size = f"sd {least}{effect.spread:.2g} of the target's conditional"
-        return "spread", (), f"draws are too {kind} ({size})"
-    if shift >= CLEAR:
-        size = f"{least}{effect.shift:+.2g} of the target's conditional sd"
-        return "shift", (), f"draws are shifted by {size}"
-    kurtosis = _excess_kurtosis(every)
-    if abs(kurtosis) * np.sqrt(_draws(every, plan) / 24) >= CLEAR:
-        than = "heavier" if kurtosis > 0 else "lighter"
-        return "tails", (), f"draws have {than} tails than the target"
-    return "shape", (), "draws have another shape than the target"
-
-
-def _depends(context: str, partners: tuple[str, ...]) -> str:
-    if not partners:
-        return "depends on the other coordinates"
-    return {
-        "dependence": f"depends on {partners[0]}",
-        "dependence on size": f"varies with the size of {partners[0]}",
-        "interaction": f"depends on {' and '.join(partners)} together",
-    }[context]
+        kind = "spread"
+    elif shift >= CLEAR:
+        kind = "shift"
+    elif abs(kurtosis) * np.sqrt(_draws(total, plan) / 24) >= CLEAR:
+        kind = "tails"
+    else:
+        kind = "shape"
+    lower_bound = outliers > CLIPPED * sums.draws[0]
+    return Misfit(kind, lower_bound=lower_bound, outliers=outliers, excess_kurtosis=kurtosis)
 
 
 def _excess_kurtosis(sums: Float[np.ndarray, "5 1"]) -> float:

@@ -5,7 +5,8 @@ short, and to modes that no coordinate line joins. So the leading principal dire
 held-out part of the draws are followed too. Held out, because directions taken from the tested
 draws would destroy the level.
 
-A frame is what must be known to place any draw on its lines; the draws themselves are not in it.
+A set of lines is what must be known to place any draw on its lines; the draws themselves are not
+in it.
 """
 
 from collections.abc import Sequence
@@ -13,49 +14,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.threads import one_blas_thread
+from steinwise.draws.normal_scores import NormalScores
 from steinwise.draws.samples import Samples
-from steinwise.orbits.quadrature import Guide, make_guide
+from steinwise.orbits.nodes import SearchRanges, search_ranges_of
 
 HELD_OUT = 0.2
 FEWEST_HELD_OUT = 8
 MOST_DIRECTIONS = 10
-MOST_OTHERS = 64  # directions beside which the leading ones are seen
-MOST_LOOKED_AT = 10_000  # draws, evenly spaced, that set scales and directions: fewer where
-ENTRIES_LOOKED_AT, ENTRIES_DECOMPOSED = 2**23, 2**21  # they have more entries than this
-
-
-@dataclass(frozen=True, eq=False)
-class NormalScores:
-    """Normal scores of ranks among some draws, with mean 0 and variance 1 among them.
-
-    Robust, and allowed by the theory, which lets the other coordinates be changed in any way.
-    Between those draws they are interpolated, beyond them they stay as they are.
-    """
-
-    places: Float[np.ndarray, "q m"]
-    scores: Float[np.ndarray, "q m"]
-
-    @classmethod
-    def among(cls, x: Float[np.ndarray, "m q"]) -> "NormalScores":
-        z = ndtri((rankdata(x, axis=0) - 0.5) / len(x))
-        z = (z - z.mean(axis=0)) / z.std(axis=0)
-        return cls(np.sort(x, axis=0).T.copy(), np.sort(z, axis=0).T.copy())
-
-    def __call__(self, x: Float[np.ndarray, "n q"]) -> Float[np.ndarray, "n q"]:
-        out = np.empty_like(x)
-        for j, (places, scores) in enumerate(zip(self.places, self.scores, strict=True)):
-            out[:, j] = np.interp(x[:, j], places, scores)
-        return out
+MOST_OTHERS = 64  # directions that serve as the other coordinates of the leading ones
+MOST_SCALE_DRAWS = 10_000  # draws, evenly spaced, that set scales and directions: fewer where
+SCALE_ENTRIES, DECOMPOSED_ENTRIES = 2**23, 2**21  # they have more entries than this
 
 
 @dataclass(frozen=True, eq=False)
 class Rotation:
-    """DrawIndex along directions, in standard deviations of some draws."""
+    """Positions along directions, in standard deviations of some draws."""
 
     mean: Float[np.ndarray, " d"]
     sd: Float[np.ndarray, " d"]
@@ -66,73 +42,72 @@ class Rotation:
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class LineSet:
     """Lines through every draw, and the other coordinates as seen from each line."""
 
     group: str
     labels: tuple[str, ...]
     directions: np.ndarray  # integers for coordinates, rows (c, d) for directions
-    own: Int[np.ndarray, " c"]  # the place that belongs to the line itself
-    guide: Guide
-    scores: NormalScores  # of all places, to see the others by
+    own: Int[np.ndarray, " c"]  # the column of `positions` that belongs to the line itself
+    ranges: SearchRanges
+    scores: NormalScores  # of all positions, to see the others by
     rotation: Rotation | None = None
-    held: tuple[int, int] = (0, 1)  # so many of this many consecutive draws are held out
+    held_out: int = 0  # at the start of every `period` draws
+    period: int = 1
 
-    def places(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n q"]:
-        """Where draws stand: on line k at place own[k]."""
+    def positions(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n q"]:
+        """Where draws stand: on line k at column own[k]."""
         return x if self.rotation is None else self.rotation(x)
 
     def tested(self, rows: Int[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
         """1, or 0 for a draw that is held out, by the draws' numbers."""
-        first, of = self.held
-        return (rows % of >= first).astype(float)
+        return (rows % self.period >= self.held_out).astype(float)
 
-    def part(self, lines: slice) -> "Frame":
+    def part(self, lines: slice) -> "LineSet":
         """Some of the lines."""
         return replace(
             self,
             labels=self.labels[lines],
             directions=self.directions[lines],
             own=self.own[lines],
-            guide=Guide(*(one[lines] for one in self.guide)),
+            ranges=SearchRanges(*(array[lines] for array in self.ranges)),
         )
 
-    def joined(self, other: "Frame") -> "Frame":
-        """With more lines of the same frame."""
+    def joined(self, other: "LineSet") -> "LineSet":
+        """With more lines of the same kind."""
         return replace(
             self,
             labels=self.labels + other.labels,
             directions=np.concatenate([self.directions, other.directions]),
             own=np.concatenate([self.own, other.own]),
-            guide=Guide(*map(np.concatenate, zip(self.guide, other.guide, strict=True))),
+            ranges=SearchRanges(*map(np.concatenate, zip(self.ranges, other.ranges, strict=True))),
         )
 
 
-def axes(samples: Samples, coordinates: Sequence[int]) -> Frame:
+def coordinate_lines(samples: Samples, coordinates: Sequence[int]) -> LineSet:
     """The lines of some coordinates."""
     index = np.asarray(coordinates)
-    x = looked_at(samples)
+    x = scale_draws(samples)
     names = tuple(samples.names[j] for j in index)
-    guide = make_guide(x[:, index])
-    return Frame("coordinates", names, index, index, guide, NormalScores.among(x))
+    ranges = search_ranges_of(x[:, index])
+    return LineSet("coordinates", names, index, index, ranges, NormalScores.among(x))
 
 
-def looked_at(samples: Samples) -> Float[np.ndarray, "m d"]:
+def scale_draws(samples: Samples) -> Float[np.ndarray, "m d"]:
     """The draws that scales are taken from: all, or as many of them evenly spaced."""
-    return samples.spaced(_most(samples.dim, ENTRIES_LOOKED_AT))
+    return samples.evenly_spaced(_most(samples.dim, SCALE_ENTRIES))
 
 
 def _most(d: int, entries: int) -> int:
-    return min(MOST_LOOKED_AT, max(1000, entries // d))
+    return min(MOST_SCALE_DRAWS, max(1000, entries // d))
 
 
-@one_blas_thread
 def most_directions(d: int) -> int:
     """How many there can be: along the only coordinate there is no other."""
     return 0 if d == 1 else min(d, MOST_DIRECTIONS)
 
 
-def directions(samples: Samples) -> Frame | None:
+def direction_lines(samples: Samples) -> LineSet | None:
     """The leading principal directions of the first fifth of every chain.
 
     Those along which they spread more than independent coordinates would by chance; None if there
@@ -145,14 +120,14 @@ def directions(samples: Samples) -> Frame | None:
         return None
     starts = np.arange(0, samples.n, length)
     numbers = (starts[:, None] + np.arange(held)).ravel()
-    part = samples.take(numbers[evenly_spaced_indices(len(numbers), _most(d, ENTRIES_DECOMPOSED))])
+    part = samples.take(numbers[evenly_spaced_indices(len(numbers), _most(d, DECOMPOSED_ENTRIES))])
     mean, sd = part.mean(axis=0), part.std(axis=0)
     if not (sd > 0).all():
         return None
     values, vectors = _principal((part - mean) / sd)
     leading = np.argmax(np.abs(vectors), axis=1)
     vectors = vectors * np.sign(vectors[np.arange(len(vectors)), leading])[:, None]
-    chance = (1 + np.sqrt(d / len(part))) ** 2  # the edge of the Marchenko-Pastur law
+    chance = (1 + np.sqrt(d / len(part))) ** 2  # the edge of the Marchenko-Pastur distribution
     count = min(int((values > chance).sum()), most_directions(d))
     if count == 0:
         return None
@@ -161,19 +136,21 @@ def directions(samples: Samples) -> Frame | None:
     labels = tuple(
         f"direction {k + 1} ({_largest(vectors[k], samples.names)})" for k in range(count)
     )
-    places = rotation(looked_at(samples))
-    return Frame(
+    positions = rotation(scale_draws(samples))
+    return LineSet(
         "directions",
         labels,
         along,
         np.arange(count),
-        make_guide(places[:, :count]),
-        NormalScores.among(places),
+        search_ranges_of(positions[:, :count]),
+        NormalScores.among(positions),
         rotation,
-        (held, length),
+        held,
+        length,
     )
 
 
+@one_blas_thread
 def _principal(z: Float[np.ndarray, "m d"]) -> tuple[np.ndarray, np.ndarray]:
     """Variances along principal directions, largest first, and the directions as rows."""
     m, d = z.shape

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from steinwise._internal.run_options import RunOptions
 from steinwise._internal.coordinates import choose_coordinates
+from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import require_flag
 from steinwise.calibration.batch_plan import BatchPlan
 from steinwise.calibration.batches import Batches
@@ -227,9 +227,7 @@ class FittedTransported(AbstractFitted[Transported]):
         settings = families(self.method.bases, self.method.contexts, lines)
         return settings[family][setting][1] if family in settings else family
 
-    def _detectable(
-        self, plan: BatchPlan, calibration: Calibration, alpha: float
-    ) -> Effect | None:
+    def _detectable(self, plan: BatchPlan, calibration: Calibration, alpha: float) -> Effect | None:
         """What would have been found of a coordinate by itself, where that is looked at."""
         alone = calibration.families.get(alone_family(self.line_sets[0]))
         if alone is None:
