@@ -1,4 +1,4 @@
-"""Print pip constraints that pin every requirement of an extra to its lower bound in pyproject.toml.
+"""Print pip constraints that pin an extra to its lower bounds in pyproject.toml.
 
 `make test-lowest` installs with them, so that the bounds are written once, where users' installers
 read them: ``python .ci/lowest.py test`` turns ``"numpy>=2.0"`` into ``numpy==2.0``.
