@@ -92,9 +92,10 @@ def hot_loop() -> dict[str, Any]:
     import numpy as np
 
     import steinwise as sw
-    from steinwise.methods.transported import terms as transport
-    from steinwise.methods.transported.features import Features
+    from steinwise.methods.transported.batch_products import Sums, add_products
+    from steinwise.methods.transported.features import SKETCHES, Features
     from steinwise.methods.transported.slab_pass import LINES_AT_ONCE
+    from steinwise.methods.transported.terms import STEIN_TERMS, TERMS
     from steinwise.orbits.lines import QUANTILES
     from steinwise.orbits.nodes import search_ranges_of
     from steinwise.orbits.quadrature import follow_lines
@@ -106,11 +107,11 @@ def hot_loop() -> dict[str, Any]:
     own = np.arange(DIM)
     lines = follow_lines(target, x, own, x, search_ranges_of(x), BUDGET)
     features = Features.draw(DIM, 0)
-    sums, weight = features.sums(1, DIM, "float32"), np.ones((1, len(x)))
+    sums, weight = Sums.zeros(features, 1, DIM, "float32"), np.ones((1, len(x)))
 
     def run() -> None:
         for _ in range(CALLS):
-            transport.batch_products(sums, lines, x, x, weight, own, features)
+            add_products(sums, lines, x, x, weight, own, features)
 
     # in turn, because the speed of the processor varies over time
     jobs = {"hot loop": (CALLS * x.size, run), **floors()}
@@ -120,8 +121,8 @@ def hot_loop() -> dict[str, Any]:
             seconds[name] = min(seconds[name], best_of(1, job).cpu_seconds)
     exps = QUANTILES + 1  # those of the kernel, and a cosine, which counts as one
     # exponents, kernels, features, sketches without the line's own coordinate, pairs
-    products = 3 * QUANTILES * (1 + transport.STEIN_TERMS) + transport.TERMS * features.count
-    products += transport.TERMS * 2 * transport.SKETCHES + len(features.pairs)
+    products = 3 * QUANTILES * (1 + STEIN_TERMS) + TERMS * features.count
+    products += TERMS * 2 * SKETCHES + len(features.pairs)
     each = {name: seconds[name] / count for name, (count, _) in jobs.items()}
     need = exps * each["exps"] + products * each["multiply-adds"]
     return {

@@ -1,5 +1,6 @@
 """One small method for each kind of statistic: a mean, feature products, a Gram matrix."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ import steinwise as sw
 from benchmarks import targets
 from steinwise._internal.run_options import RunOptions
 from steinwise.methods import AbstractMethod
+from steinwise.methods.base import AbstractFitted
 from steinwise.methods.statistics import FeatureProduct, Mean
 from steinwise.target import AbstractTarget
 
@@ -25,12 +27,26 @@ class SteinMean(AbstractMethod):
     def describe(self) -> str:
         return "mean of Stein's operator on fixed functions"
 
-    def labels(self, samples: sw.Samples) -> tuple[str, ...]:
-        return samples.names
+    def prepare(
+        self,
+        samples: sw.Samples,
+        target: AbstractTarget,  # noqa: ARG002
+        run: RunOptions,  # noqa: ARG002
+    ) -> "Iterator[FittedSteinMean]":
+        yield FittedSteinMean(self, samples)
 
-    def statistic(self, samples: sw.Samples, target: AbstractTarget, run: RunOptions) -> Mean:
-        x = samples.rows
-        difference = x - np.linspace(-1.0, 1.0, samples.dim)
+
+@dataclass(frozen=True, eq=False)
+class FittedSteinMean(AbstractFitted[SteinMean]):
+    """The mean and the draws that it tests; it learns nothing."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.samples.names
+
+    def statistic(self, target: AbstractTarget, run: RunOptions) -> Mean:
+        x = self.samples.rows
+        difference = x - np.linspace(-1.0, 1.0, self.samples.dim)
         bump = np.exp(-(difference**2) / 2)
         return Mean(bump * (target.score(x, memory=run.memory) - difference))
 
@@ -48,13 +64,25 @@ class SteinFeatures(AbstractMethod):
     def describe(self) -> str:
         return "product of Stein features at 5 points, 2 bandwidths"
 
-    def labels(self, samples: sw.Samples) -> tuple[str, ...]:
-        return samples.names
+    def prepare(
+        self,
+        samples: sw.Samples,
+        target: AbstractTarget,  # noqa: ARG002
+        run: RunOptions,  # noqa: ARG002
+    ) -> "Iterator[FittedSteinFeatures]":
+        yield FittedSteinFeatures(self, samples)
 
-    def statistic(
-        self, samples: sw.Samples, target: AbstractTarget, run: RunOptions
-    ) -> FeatureProduct:
-        x, d = samples.rows, samples.dim
+
+@dataclass(frozen=True, eq=False)
+class FittedSteinFeatures(AbstractFitted[SteinFeatures]):
+    """The feature product and the draws that it tests; it learns nothing."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.samples.names
+
+    def statistic(self, target: AbstractTarget, run: RunOptions) -> FeatureProduct:
+        x, d = self.samples.rows, self.samples.dim
         points = np.random.default_rng(20).normal(size=(5, d))
         widths = np.sqrt(d) * np.array([1.0, 2.0])
 
@@ -70,7 +98,7 @@ class SteinFeatures(AbstractMethod):
             tau = np.stack(of_widths, axis=1)
             return tau, tau
 
-        return FeatureProduct(samples.n, features, self.rows_per_chunk)
+        return FeatureProduct(self.samples.n, features, self.method.rows_per_chunk)
 
 
 @dataclass(frozen=True)
