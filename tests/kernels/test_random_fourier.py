@@ -1,4 +1,4 @@
-"""Random waves in place of a kernel: derivatives, features, and KCC-SD with them."""
+"""Random waves that approximate a kernel: derivatives, features, and KCC-SD with them."""
 
 import jax
 import jax.numpy as jnp
@@ -20,12 +20,6 @@ LAWS = {"rbf": RBF(1.3), "imq": IMQ(1.3)}
 def rows(n: int, m: int, seed: int = 0):
     with jax.enable_x64(True):
         return jnp.asarray(np.random.default_rng([8, seed]).normal(size=(n, m)))
-
-
-@pytest.fixture(autouse=True)
-def wide():
-    with jax.enable_x64(True):
-        yield
 
 
 @pytest.mark.parametrize("bandwidth", [0.7, np.array([0.5, 1.0, 2.0])])
@@ -50,18 +44,18 @@ def test_means_over_atoms_are_those_of_all_pairs() -> None:
     """Catches a linear-time sum that is not the quadratic one."""
     kernel, weights = RandomFourier(0.8, waves=6), jnp.asarray([0.5, 0.2, 0.2, 0.1])
     (x,), (b,), y, by = rows(1, 2), rows(1, 2, 1), rows(4, 2, 2), rows(4, 2, 3)
-    one = kernel.stein_mean(x, b, y, by, weights), kernel.stein_norm(y, by, weights)
-    other = (
+    linear = kernel.stein_mean(x, b, y, by, weights), kernel.stein_norm(y, by, weights)
+    quadratic = (
         AbstractKernel.stein_mean(kernel, x, b, y, by, weights),
         AbstractKernel.stein_norm(kernel, y, by, weights),
     )
-    np.testing.assert_allclose(one, other, rtol=1e-10)
+    np.testing.assert_allclose(linear, quadratic, rtol=1e-10)
 
 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("m", [1, 3])
 def test_the_mean_over_seeds_is_the_kernel(law: str, m: int) -> None:
-    """Catches frequencies of another law or scale."""
+    """Catches frequencies of another distribution or scale."""
     x = rows(6, m)
     grams = [np.asarray(RandomFourier(1.3, 50, law, seed)(x, x)) for seed in range(60)]
     error = np.std(grams, axis=0) / np.sqrt(60)
@@ -69,7 +63,7 @@ def test_the_mean_over_seeds_is_the_kernel(law: str, m: int) -> None:
     assert (away <= 4 * error + 1e-9).all()
 
 
-def test_frequencies_are_spread_evenly_over_their_law() -> None:
+def test_frequencies_are_stratified() -> None:
     """Catches strata that are lost: plain random frequencies have an error near 0.1 here."""
     found = np.sort(frequencies("rbf", 100, 1, 3)[:, 0])
     assert abs(found.mean()) < 0.02
@@ -100,11 +94,11 @@ def test_a_vector_of_bandwidths_is_one_per_coordinate() -> None:
     weights = jnp.full(y.shape, 1 / 3)
     together = functional.kccsd_contributions(RandomFourier(widths), x, -x, y, -y, weights)
     for j, width in enumerate(widths):
-        one = slice(j, j + 1)
+        own = slice(j, j + 1)
         alone = functional.kccsd_contributions(
-            RandomFourier(width), x[:, one], -x[:, one], y[:, one], -y[:, one], weights[:, one]
+            RandomFourier(width), x[:, own], -x[:, own], y[:, own], -y[:, own], weights[:, own]
         )
-        np.testing.assert_allclose(together[:, one], alone, rtol=1e-10)
+        np.testing.assert_allclose(together[:, own], alone, rtol=1e-10)
 
 
 @pytest.mark.parametrize(

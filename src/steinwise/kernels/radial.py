@@ -110,8 +110,8 @@ class IMQ(AbstractRadial):
     def resolve(self, rows: np.ndarray, seed: object, *, per_coordinate: bool) -> Self:
         if not per_coordinate and np.ndim(self.exponent):
             raise InputError(
-                f"the exponent of IMQ is a vector of {np.size(self.exponent)} numbers, one for each "
-                "of as many univariate kernels: pass one number for a kernel of several coordinates."
+                f"the exponent of IMQ is a vector of {np.size(self.exponent)} numbers, one per "
+                "univariate kernel: for a kernel of several coordinates pass one number."
             )
         return super().resolve(rows, seed, per_coordinate=per_coordinate)
 
