@@ -18,11 +18,10 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
-from steinwise._internal.compiled import call_in_chunks, precision, rows_of
+from steinwise._internal.compiled import call_in_chunks, rows_of
 from steinwise._internal.memory import chunks
 from steinwise._internal.random import stream
 from steinwise._internal.run_options import RunOptions
@@ -32,20 +31,16 @@ from steinwise.calibration.batches import Batches
 from steinwise.calibration.pvalues import Calibration, share_at_or_above
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, TooFewDraws
-from steinwise.functional import fssd_features, fssd_power
+from steinwise.functional import fssd_features
 from steinwise.kernels import RBF, AbstractKernel, AbstractRadial
 from steinwise.kernels.base import require_kernel
 from steinwise.kernels.precision import cast_centred
 from steinwise.methods.base import AbstractFitted, AbstractMethod, Evidence
+from steinwise.methods.fssd_search import draws_of_fitted_gaussian, most_powerful
 from steinwise.methods.statistics import AbstractStatistic, FeatureProduct
 from steinwise.target import AbstractTarget
 
 NULLS = ("covariance", "signs")
-SQUARED_WIDTHS = 2.0 ** np.linspace(-3, 3, 5)  # where the search may start, times the kernel's own
-WIDEST = 30.0  # times the kernel's own width, or as much narrower
-# The search stops early, at the tolerance of the paper's own experiments. Run to the end it fits
-# the noise of the held-out draws (Laplace draws, n = 1000, d = 10: power 0.11 instead of 0.43).
-SEARCH = {"maxiter": 30, "ftol": 1e-5, "gtol": 1e-7}
 MOST_TRAINING_ROWS = 5000  # more change the optimum little
 ROWS_PER_CHUNK = 4096
 COPIES = 8  # of its features that a chunk of rows may take in memory
@@ -211,69 +206,6 @@ class FittedFSSD(AbstractFitted[FSSD]):
 
 
 _features = jax.jit(fssd_features)
-
-
-def draws_of_fitted_gaussian(
-    x: Float[np.ndarray, "n d"], count: int, seed: object
-) -> Float[np.ndarray, "j d"]:
-    """Draws from the Gaussian with the mean and the covariance of x, singular or not."""
-    weights = stream(seed, "locations").normal(size=(count, len(x))) / np.sqrt(len(x) - 1)
-    mean = x.mean(axis=0)
-    return mean + weights @ (x - mean)
-
-
-def most_powerful(
-    kernel: AbstractRadial,
-    locations: Float[np.ndarray, "j d"],
-    x: Float[np.ndarray, "n d"],
-    score: Float[np.ndarray, "n d"],
-) -> tuple[AbstractRadial, Float[np.ndarray, "j d"]]:
-    """The kernel and the locations that maximise the power criterion on x, from these on."""
-    from scipy.optimize import minimize
-
-    # in this unit the regularisation and the tolerances mean the same for draws of any scale
-    centre, unit = x.mean(axis=0), float(np.sqrt(x.var(axis=0).mean())) or 1.0
-    starts = [
-        np.append(np.log(squared) / 2, (locations - centre) / unit) for squared in SQUARED_WIDTHS
-    ]
-    bounds = [(-np.log(WIDEST), np.log(WIDEST))] + [(None, None)] * locations.size
-    with precision():
-        fixed = jax.device_put((_widened(kernel, 1 / unit), (x - centre) / unit, score * unit))
-
-        def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-            value, slope = _loss_and_slope(parameters, *fixed)
-            return float(value), np.asarray(slope)
-
-        losses = [loss(start)[0] for start in starts]
-        start = starts[int(np.argmin(losses))]
-        found = minimize(
-            loss,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options=SEARCH,
-        )
-    best = found.x if found.fun < min(losses) else start  # the start, if the search met NaN
-    return (
-        _widened(kernel, np.exp(best[0])),
-        centre + unit * best[1:].reshape(locations.shape),
-    )
-
-
-def _widened(kernel: AbstractRadial, factor: float | Array) -> AbstractRadial:
-    return eqx.tree_at(lambda one: one.bandwidth, kernel, replace_fn=lambda width: width * factor)
-
-
-@jax.jit
-@jax.value_and_grad
-def _loss_and_slope(
-    parameters: Array, kernel: AbstractRadial, x: Array, score: Array
-) -> Float[Array, ""]:
-    """The negative power criterion at (log factor of the width, locations)."""
-    locations = parameters[1:].reshape(-1, x.shape[1])
-    kernel = _widened(kernel, jnp.exp(parameters[0]))
-    return -fssd_power(fssd_features(kernel, x, score, locations))
 
 
 class LimitDistribution(NamedTuple):

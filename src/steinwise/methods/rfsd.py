@@ -21,24 +21,20 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
-from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.memory import chunks
 from steinwise._internal.random import stream
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.threads import one_blas_thread
 from steinwise._internal.validation import as_points, require_positive, require_whole
-from steinwise.calibration.batch_sums import BatchSums
 from steinwise.calibration.batches import Batches
-from steinwise.calibration.jackknife import jackknife_error
 from steinwise.calibration.pvalues import Calibration, share_at_or_above, step_down
 from steinwise.calibration.signs import rademacher
-from steinwise.draws.chain_diagnostics import MOST_COLUMNS
 from steinwise.draws.samples import Samples
-from steinwise.draws.storage import add_rows
 from steinwise.errors import InputError, TooFewDraws
 from steinwise.methods.base import AbstractFitted, AbstractMethod, Evidence
 from steinwise.methods.rfsd_bases import BASES, AbstractBase, Locations, Rows
 from steinwise.methods.statistics import AbstractStatistic
+from steinwise.methods.statistics.feature_means import FeatureMeans, squares
 from steinwise.target import AbstractTarget
 
 TARGET_DRAWS, LEAST_TARGET_DRAWS = 5000, 100
@@ -271,96 +267,6 @@ class FittedRFSD(AbstractFitted[RFSD]):
                 "better."
             )
         return draws
-
-
-@dataclass(frozen=True, eq=False)
-class FeatureMeans(AbstractStatistic):
-    r"""Means over draws of (M nu(Z_m))^{-1/r} (T_j Phi)(x, Z_m), divided by exp(log_unit)."""
-
-    rows: Rows
-    features: Callable[[np.ndarray], np.ndarray]  # of some draws: (rows, d, m)
-    order: int  # r
-    log_unit: float
-    rows_per_chunk: int
-    reference: Float[np.ndarray, "draws d"] | None = None  # of the target
-
-    @property
-    def most_batches(self) -> int:
-        return 1000
-
-    def monitored_columns(self, start: int, x: np.ndarray) -> np.ndarray:  # noqa: ARG002
-        """The features and the draws: a feature that few draws decide shows no dependence."""
-        columns = [self._columns(made) for _, made in self._parts(x)]
-        return np.concatenate([x, np.concatenate(columns)], axis=1)
-
-    @staticmethod
-    def _columns(made: np.ndarray) -> np.ndarray:
-        flat = made.reshape(len(made), -1)
-        return flat[:, evenly_spaced_indices(flat.shape[1], MOST_COLUMNS)]
-
-    def _parts(self, rows: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-        """The features of all rows, in chunks, with the index of the first row."""
-        for part in chunks(len(rows), self.rows_per_chunk):
-            yield part.start, self.features(rows[part])
-
-    def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
-        total = None
-        for start, made in self._parts(self.rows):
-            total = np.zeros((batches.count, *made.shape[1:])) if total is None else total
-            add_rows(total, made, start, batches.bounds)
-        assert total is not None
-        yield BatchSums(total.T, batches, two_sided=True)
-
-    def sums_by_coordinate(self, batches: Batches) -> Float[np.ndarray, "d batch m"]:
-        """The sums over batches of every feature, coordinate by coordinate."""
-        (sums,) = self.batch_sums(batches)
-        return np.moveaxis(sums.values, 0, 2)
-
-    def log_squares(self) -> Float[np.ndarray, " d"]:
-        r"""log of every coordinate's part of RPhiSD^2; the log of their sum is 2 log RPhiSD."""
-        sums = [made.sum(axis=0, dtype=np.float64) for _, made in self._parts(self.rows)]
-        means = np.sum(sums, axis=0) / len(self.rows)
-        with np.errstate(divide="ignore"):
-            return np.log(squares(means, self.order)) + 2 * self.log_unit
-
-    def standard_error(self, batches: Batches) -> float:
-        """Of RPhiSD, by leaving out each batch in turn."""
-        sums = self.sums_by_coordinate(batches)
-        remaining = (len(self.rows) - batches.lengths)[:, None]
-        rest = (sums.sum(axis=1, keepdims=True) - sums) / remaining
-        without = np.sqrt(squares(rest, self.order).sum(axis=0))
-        with np.errstate(divide="ignore", over="ignore"):  # in logarithms, as the value
-            return float(np.exp(self.log_unit + np.log(jackknife_error(without))))
-
-    def under_target(
-        self, count: int, seed: object
-    ) -> tuple[Float[np.ndarray, "l d m"], Float[np.ndarray, "d m"]]:
-        """Normal sums with the second moments of the target's features, and their spread.
-
-        Features of N draws of the target times N standard normal numbers have those moments, and no
-        matrix of d M rows is ever made.
-        """
-        assert self.reference is not None
-        rng = stream(seed, "target null")
-        null, second = 0.0, 0.0
-        for _, made in self._parts(self.reference):
-            made = made.astype(np.float64)
-            null += _product(rng.standard_normal((len(made), count)), made)
-            second += (made**2).sum(axis=0)
-        share = len(self.rows) / len(self.reference)
-        return np.sqrt(share) * null, np.sqrt(share * second)
-
-
-@one_blas_thread
-def _product(
-    normal: Float[np.ndarray, "rows l"], made: Float[np.ndarray, "rows d m"]
-) -> Float[np.ndarray, "l d m"]:
-    return np.tensordot(normal, made, axes=(0, 0))
-
-
-def squares(means: Float[np.ndarray, "*k m"], order: int) -> Float[np.ndarray, "*k"]:
-    """(sum_m |mean_m|^r)^(2/r), over the last axis."""
-    return (np.abs(means) ** order).sum(axis=-1) ** (2 / order)
 
 
 @one_blas_thread

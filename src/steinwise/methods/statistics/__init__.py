@@ -1,8 +1,9 @@
 """From draws to batch sums: a mean of contributions, a product of features, a Gram matrix."""
 
 from steinwise.methods.statistics.base import AbstractStatistic
+from steinwise.methods.statistics.feature_means import FeatureMeans
 from steinwise.methods.statistics.feature_product import FeatureProduct
 from steinwise.methods.statistics.gram import Gram
 from steinwise.methods.statistics.mean import Mean
 
-__all__ = ["AbstractStatistic", "FeatureProduct", "Gram", "Mean"]
+__all__ = ["AbstractStatistic", "FeatureMeans", "FeatureProduct", "Gram", "Mean"]
