@@ -1,4 +1,4 @@
-"""The paper's experiments, one panel of its figures a file; run with ``python -m experiments``."""
+"""The paper's experiments, one file for each panel; run with ``python -m experiments``."""
 
 PANELS = (
     "laplace_dimensions",
@@ -16,4 +16,4 @@ PANELS = (
     "gibbs_factorisation",
     "biased_metropolis",
 )
-"""Modules of this package, in the order of the page; each has a `PANEL`."""
+"""The modules of this package that define a `PANEL`, in the order of the page."""

@@ -16,16 +16,16 @@ QUICK_FOLDER = Path("out") / "experiments-quick"
 @click.command(epilog=f"Panels: {', '.join(PANELS)}.")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option(
-    "--repetitions", type=click.IntRange(1), help="Of every cell; 300 or as a panel says."
+    "--repetitions", type=click.IntRange(1), help="Of every cell; by default as the panel says."
 )
-@click.option("--quick", is_flag=True, help="One small setting of each, into out/.")
-@click.option("--jobs", type=click.IntRange(1), help="Processes; as many as there are cores.")
-@click.option("--dask", metavar="ADDRESS", help="Run on this Dask scheduler's workers.")
-@click.option("--page", is_flag=True, help="Run nothing: figures and page from the records.")
+@click.option("--quick", is_flag=True, help="One small setting of each panel, into out/.")
+@click.option("--jobs", type=click.IntRange(1), help="Number of processes; by default one a core.")
+@click.option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
+@click.option("--page", is_flag=True, help="Run nothing; make figures and page from the records.")
 @click.option(
     "--into",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The folder of records, results and figures; experiments by default.",
+    help="The folder for records, results and figures; by default experiments/.",
 )
 def main(
     names: tuple[str, ...],
@@ -36,9 +36,9 @@ def main(
     page: bool,
     into: Path | None,
 ) -> None:
-    """Run panels of the paper; all by default.
+    """Run panels of the paper, by default all of them.
 
-    A run that was stopped, however it ended, goes on where it was.
+    A run that was interrupted, in whatever way, resumes where it stopped.
     """
     unknown = sorted(set(names) - set(PANELS))
     if unknown:

@@ -1,6 +1,6 @@
-"""The two data sets of the paper, from a folder of the user's, from the cache, or downloaded.
+"""The two data sets of the paper: from a folder of the user, from the cache, or downloaded.
 
-A file is used only if its sha256 is the known one.
+A file is used only if it has the known sha256 checksum.
 """
 
 import hashlib
@@ -13,17 +13,17 @@ from pathlib import Path
 
 import numpy as np
 
-FOLDER = "STEINWISE_DATA"  # the environment variable that names the user's folder
+FOLDER = "STEINWISE_DATA"  # the environment variable with the folder of the user
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a file is to be had, and how it is known to be the right one."""
+    """Where to get a file, and how to recognise it."""
 
     name: str
     sha256: str
     archive: str  # the address of a zip file
-    member: str  # the file in it
+    member: str  # the path of the file in the archive
     terms: str
 
 
@@ -50,29 +50,29 @@ def yacht(folder: str | Path | None = None) -> tuple[np.ndarray, np.ndarray]:
 
 
 def movielens(folder: str | Path | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """MovieLens 100K: user and movie of every rating, counted from 0, and the rating (1 to 5)."""
+    """MovieLens 100K: the user and the movie of every rating, from 0, and the rating (1 to 5)."""
     table = np.array(fetch(MOVIELENS, folder).decode().split(), int).reshape(-1, 4)
     return table[:, 0] - 1, table[:, 1] - 1, table[:, 2].astype(float)
 
 
 def fetch(source: Source, folder: str | Path | None = None) -> bytes:
-    """A file's content, with the right checksum.
+    """The content of a file, with the right checksum.
 
     Parameters
     ----------
     source
         The file.
     folder
-        Where the user has it; the environment variable STEINWISE_DATA by default. Without either,
-        the cache is looked in, and what is not there is downloaded into it.
+        The user's folder with the file; by default that of the environment variable STEINWISE_DATA.
+        Without either, the file is taken from the cache, and downloaded if it is not there.
     """
     given = folder if folder is not None else os.environ.get(FOLDER)
     if given is not None:
         path = Path(given) / source.name
         if not path.is_file():
             raise FileNotFoundError(
-                f"{path} does not exist. Take {source.member} out of {source.archive}, or unset "
-                f"{FOLDER}: then it is downloaded."
+                f"{path} does not exist. Extract {source.member} from {source.archive}, or unset "
+                f"{FOLDER} to have it downloaded."
             )
         return _checked(path.read_bytes(), source, str(path))
     cached = _cache() / source.name
@@ -82,7 +82,7 @@ def fetch(source: Source, folder: str | Path | None = None) -> bytes:
     cached.parent.mkdir(parents=True, exist_ok=True)
     fresh = cached.with_name(f"{cached.name}.{os.getpid()}")
     fresh.write_bytes(content)
-    fresh.replace(cached)  # whole or not at all, also with several processes
+    fresh.replace(cached)  # complete or not at all, even with several processes
     return content
 
 
@@ -93,24 +93,24 @@ def _cache() -> Path:
 
 def _download(source: Source) -> bytes:
     try:
-        with urllib.request.urlopen(source.archive, timeout=60) as answer:
-            archive = answer.read()
+        with urllib.request.urlopen(source.archive, timeout=60) as response:
+            archive = response.read()
         with zipfile.ZipFile(io.BytesIO(archive)) as files:
             return files.read(source.member)
     except (OSError, zipfile.BadZipFile, KeyError) as error:
         raise RuntimeError(
-            f"{source.name} could not be had from {source.archive} ({error}). Take "
-            f"{source.member} out of that archive by hand, put it into a folder, and name the "
-            f"folder in {FOLDER}. Terms: {source.terms}."
+            f"{source.name} could not be downloaded from {source.archive} ({error}). Extract "
+            f"{source.member} from that archive by hand, put it into a folder, and set {FOLDER} "
+            f"to that folder. Terms: {source.terms}."
         ) from error
 
 
 def _checked(content: bytes, source: Source, where: str) -> bytes:
-    found = hashlib.sha256(content).hexdigest()
-    if found != source.sha256:
+    sha256 = hashlib.sha256(content).hexdigest()
+    if sha256 != source.sha256:
         raise ValueError(
-            f"{where} has the sha256 {found}: expected {source.sha256}. It is another version, or "
-            "was cut short or edited (line endings count). Remove it and take a fresh copy from "
+            f"{where} has the sha256 {sha256}, expected {source.sha256}. It is another version, or "
+            "it was truncated or edited (line endings count). Replace it by a fresh copy from "
             f"{source.archive}."
         )
     return content

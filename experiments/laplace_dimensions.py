@@ -1,4 +1,4 @@
-"""Panel 1 (figure 1, left): Laplace draws against N(0, I), n = 1000, power while d grows; RBF."""
+"""Panel 1 (figure 1, left): Laplace draws against N(0, I), n = 1000, power for growing d; RBF."""
 
 from experiments.goodness_of_fit import DIMENSIONS, PowerPanel, laplace
 

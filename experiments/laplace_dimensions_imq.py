@@ -1,14 +1,7 @@
 """Panel 8 (appendix, left): panel 1 with the IMQ kernel."""
 
-from experiments.goodness_of_fit import DIMENSIONS, PowerPanel, laplace
+from dataclasses import replace
 
-PANEL = PowerPanel(
-    __name__,
-    "laplace",
-    problem=laplace,
-    kernel="IMQ",
-    title="Laplace draws, normal target",
-    varied="d",
-    values=DIMENSIONS,
-    fixed=1000,
-)
+from experiments import laplace_dimensions
+
+PANEL = replace(laplace_dimensions.PANEL, module=__name__, kernel="IMQ")

@@ -1,4 +1,4 @@
-"""Panel 2 (figure 1, middle): Laplace draws against N(0, I), d = 30, power while n grows; RBF."""
+"""Panel 2 (figure 1, middle): Laplace draws against N(0, I), d = 30, power for growing n; RBF."""
 
 from experiments.goodness_of_fit import DRAWS, PowerPanel, laplace
 

@@ -1,14 +1,7 @@
 """Panel 9 (appendix, middle): panel 2 with the IMQ kernel."""
 
-from experiments.goodness_of_fit import DRAWS, PowerPanel, laplace
+from dataclasses import replace
 
-PANEL = PowerPanel(
-    __name__,
-    "laplace",
-    problem=laplace,
-    kernel="IMQ",
-    title="Laplace draws, normal target",
-    varied="n",
-    values=DRAWS,
-    fixed=30,
-)
+from experiments import laplace_draws
+
+PANEL = replace(laplace_draws.PANEL, module=__name__, kernel="IMQ")

@@ -1,4 +1,4 @@
-"""Beside panel 6, not in the paper: the same draws with d = 30, power while n grows; RBF."""
+"""A second figure for panel 6, not in the paper: d = 30, power for growing n; RBF."""
 
 from experiments.goodness_of_fit import PowerPanel, laplace_noise
 

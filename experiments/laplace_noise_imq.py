@@ -1,14 +1,7 @@
 """Panel 7 (appendix): panel 6 with the IMQ kernel."""
 
-from experiments.goodness_of_fit import DIMENSIONS, PowerPanel, laplace_noise
+from dataclasses import replace
 
-PANEL = PowerPanel(
-    __name__,
-    "laplace_noise",
-    problem=laplace_noise,
-    kernel="IMQ",
-    title="Laplace noise, correlated normal target",
-    varied="d",
-    values=DIMENSIONS,
-    fixed=500,
-)
+from experiments import laplace_noise
+
+PANEL = replace(laplace_noise.PANEL, module=__name__, kernel="IMQ")

@@ -1,4 +1,4 @@
-"""Panel 3 (figure 1, right): what the tests of panel 2 cost, training included."""
+"""Panel 3 (figure 1, right): what the tests of panel 2 cost, including training."""
 
 from experiments.goodness_of_fit import DRAWS, TimePanel, laplace
 

@@ -1,14 +1,7 @@
 """Panel 10 (appendix, right): panel 3 with the IMQ kernel."""
 
-from experiments.goodness_of_fit import DRAWS, TimePanel, laplace
+from dataclasses import replace
 
-PANEL = TimePanel(
-    __name__,
-    "laplace_time",
-    problem=laplace,
-    kernel="IMQ",
-    title="Cost, Laplace draws, normal target",
-    varied="n",
-    values=DRAWS,
-    fixed=30,
-)
+from experiments import laplace_time
+
+PANEL = replace(laplace_time.PANEL, module=__name__, kernel="IMQ")

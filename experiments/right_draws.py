@@ -1,4 +1,4 @@
-"""Panel 4 (figure 2, left): p-values of draws that are right, against uniform quantiles."""
+"""Panel 4 (figure 2, left): p-values of right draws, against uniform quantiles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,15 @@ import numpy as np
 
 from benchmarks import simulate, targets
 from experiments.engine.figures import REFERENCE_LINE, legend, new_axes, style
-from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell
+from experiments.engine.tasks import (
+    Cell,
+    Outcome,
+    OutcomesByCell,
+    Panel,
+    SecondsByCell,
+    Task,
+    make_cell,
+)
 from experiments.goodness_of_fit import (
     METHODS,
     QUICK,
@@ -17,7 +25,7 @@ from experiments.goodness_of_fit import (
     pvalue,
     rejections,
 )
-from steinwise.methods import KCCSD
+from steinwise.methods.kccsd import KCCSD
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,28 +39,28 @@ class RightDraws(Panel):
     """p = q = N(0, S) with S_ii = 1 and S_ij = 0.5."""
 
     def cells(self, quick: bool) -> Mapping[Cell, int]:
-        setting, times = (QUICK, 3) if quick else ({"n": 3000, "d": 30}, REPETITIONS)
-        return {cell(method, **setting): times for method in SHOWN}
+        setting, repetitions = (QUICK, 3) if quick else ({"n": 3000, "d": 30}, REPETITIONS)
+        return {make_cell(method, **setting): repetitions for method in SHOWN}
 
     def run(self, task: Task) -> Outcome:
-        law = targets.correlated(task["d"])
-        draws = simulate.independent(task.draws_generator(), law.covariance, task["n"])
-        exact = KCCSD(targets.gaussian_conditionals(law))
+        target = targets.correlated(task["d"])
+        draws = simulate.independent(task.draws_generator(), target.covariance, task["n"])
+        exact = KCCSD(targets.gaussian_conditionals(target))
         method = exact if task.cell.method == EXACT else METHODS[task.cell.method]
-        return {"pvalue": pvalue(draws, law, method, task)}
+        return {"pvalue": pvalue(draws, target, method, task)}
 
-    def summarise(self, found: Found) -> dict[str, Any]:
+    def summarise(self, outcomes: OutcomesByCell) -> dict[str, Any]:
         from scipy.stats import kstest
 
         rows = []
-        for one, outcomes in found.items():
-            values = sorted(outcome["pvalue"] for outcome in outcomes)
+        for cell, repetitions in outcomes.items():
+            values = sorted(outcome["pvalue"] for outcome in repetitions)
             uniform = round(float(kstest(values, "uniform").pvalue), 4)
-            row = {"method": one.method, **dict(one.setting)} | rejections(values)
+            row = {"method": cell.method, **dict(cell.setting)} | rejections(values)
             rows.append(row | {"Kolmogorov-Smirnov p-value": uniform, "p-values": values})
         return {"rows": rows}
 
-    def figure(self, summary: dict[str, Any], seconds: Seconds) -> "Figure":  # noqa: ARG002
+    def figure(self, summary: dict[str, Any], seconds: SecondsByCell) -> "Figure":  # noqa: ARG002
         from scipy.stats import beta
 
         first = summary["rows"][0]
@@ -84,7 +92,7 @@ class RightDraws(Panel):
         legend(figure, f"{counted(summary['rows'])} repetitions")
         return figure
 
-    def measured(self, summary: dict[str, Any], seconds: Seconds) -> str:  # noqa: ARG002
+    def measured(self, summary: dict[str, Any], seconds: SecondsByCell) -> str:  # noqa: ARG002
         lines = ["| | rejected at 0.05 | 95 % interval | Kolmogorov-Smirnov p | repetitions |"]
         lines.append("|---" * 5 + "|")
         for row in summary["rows"]:

@@ -1,4 +1,4 @@
-"""Panel 5 (figure 2, middle): KCC-SD of draws whose marginals are right, while n grows."""
+"""Panel 5 (figure 2, middle): KCC-SD of draws with right marginals, for growing n."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,8 +8,24 @@ import numpy as np
 
 import steinwise as sw
 from benchmarks import simulate, targets
-from experiments.engine.figures import REFERENCE_LINE, legend, lines, log_ticks, new_axes, style
-from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell, rounded
+from experiments.engine.figures import (
+    REFERENCE_LINE,
+    legend,
+    line_style,
+    log_ticks,
+    new_axes,
+    style,
+)
+from experiments.engine.tasks import (
+    Cell,
+    Outcome,
+    OutcomesByCell,
+    Panel,
+    SecondsByCell,
+    Task,
+    make_cell,
+    rounded,
+)
 from experiments.goodness_of_fit import QUICK, counted, repetitions_of
 
 if TYPE_CHECKING:
@@ -25,8 +41,8 @@ def true_value(d: int) -> float:
 
     .. math:: d \Big( \frac{2 - v/2}{(1 + 2v)^{1/2}} - \frac{9v/2}{(1 + 2v)^{3/2}} \Big)
 
-    where v is the variance of x_j given x_-j: k_cc = (x y + 1 - 2 (x - y)^2) k(x, y), in which
-    x - y and x + y are independent normals given x_-j.
+    where v is the variance of x_j given x_-j. In k_cc = (x y + 1 - 2 (x - y)^2) k(x, y), x - y and
+    x + y are independent and normal given x_-j.
 
     >>> round(true_value(30), 3)
     12.586
@@ -42,53 +58,59 @@ class RightMarginals(Panel):
     def cells(self, quick: bool) -> Mapping[Cell, int]:
         values, d = ((QUICK["n"],), QUICK["d"]) if quick else (DRAWS, DIM)
         return {
-            cell(method, n=n, d=d): 3 if quick else repetitions_of(method, n, d)
+            make_cell(method, n=n, d=d): 3 if quick else repetitions_of(method, n, d)
             for n in values
             for method in (EXACT, APPROXIMATE)
         }
 
     def run(self, task: Task) -> Outcome:
-        law = targets.correlated(task["d"])
-        draws = simulate.independent(task.draws_generator(), law.covariance, task["n"])
-        found = sw.kccsd(
+        source = targets.correlated(task["d"])
+        draws = simulate.independent(task.draws_generator(), source.covariance, task["n"])
+        exact = targets.gaussian_conditionals(source)
+        discrepancy = sw.kccsd(
             draws,
             targets.standard(task["d"]),
-            conditional=targets.gaussian_conditionals(law) if task.cell.method == EXACT else None,
+            conditional=exact if task.cell.method == EXACT else None,
             seed=task.seed(),
             independent=True,
             progress=False,
         )
-        return {"value": rounded(found.value)}
+        return {"value": rounded(discrepancy.value)}
 
-    def summarise(self, found: Found) -> dict[str, Any]:
+    def summarise(self, outcomes: OutcomesByCell) -> dict[str, Any]:
         rows = []
-        for one, outcomes in found.items():
-            values = [outcome["value"] for outcome in outcomes]
+        for cell, repetitions in outcomes.items():
+            values = [outcome["value"] for outcome in repetitions]
             low, high = np.quantile(values, [0.05, 0.95])
             rows.append(
-                {"method": one.method, **dict(one.setting)}
+                {"method": cell.method, **dict(cell.setting)}
                 | {"repetitions": len(values), "mean": round(float(np.mean(values)), 4)}
                 | {"quantiles": [round(float(low), 4), round(float(high), 4)]}
                 | {"least": min(values)}
             )
         return {"rows": rows, "true value": round(true_value(rows[0]["d"]), 4)}
 
-    def figure(self, summary: dict[str, Any], seconds: Seconds) -> "Figure":  # noqa: ARG002
+    def figure(self, summary: dict[str, Any], seconds: SecondsByCell) -> "Figure":  # noqa: ARG002
         rows = summary["rows"]
         title = f"Right marginals, wrong dependence, $d$ = {rows[0]['d']}"
         figure, ax = new_axes(title, "number of draws $n$", "KCC-SD")
         for method in dict.fromkeys(row["method"] for row in rows):
-            own = [row for row in rows if row["method"] == method]
-            n, bounds = [row["n"] for row in own], [row["quantiles"] for row in own]
-            ax.fill_between(n, *np.transpose(bounds), color=style(method).color, alpha=0.2)
-            ax.plot(n, [row["mean"] for row in own], label=style(method).label, **lines(method))
+            of_method = [row for row in rows if row["method"] == method]
+            n, bands = [row["n"] for row in of_method], [row["quantiles"] for row in of_method]
+            ax.fill_between(n, *np.transpose(bands), color=style(method).color, alpha=0.2)
+            ax.plot(
+                n,
+                [row["mean"] for row in of_method],
+                label=style(method).label,
+                **line_style(method),
+            )
         ax.axhline(summary["true value"], label="KCC-SD in closed form", **REFERENCE_LINE)
         ax.axhline(0, color="black", linewidth=0.8)
         log_ticks(ax, sorted({row["n"] for row in rows}))
         legend(figure, f"mean of {counted(rows)} repetitions;\nbands: 5 % to 95 % of them")
         return figure
 
-    def measured(self, summary: dict[str, Any], seconds: Seconds) -> str:  # noqa: ARG002
+    def measured(self, summary: dict[str, Any], seconds: SecondsByCell) -> str:  # noqa: ARG002
         head = [
             f"In closed form {summary['true value']:.3f}.\n",
             "| | n | mean | 5 % to 95 % | least | repetitions |",

@@ -1,1 +1,1 @@
-"""What runs any panel: tasks, their records on disk, a runner on any executor, figures, a page."""
+"""What every panel uses: tasks, their records on disk, a runner, executors, figures, the page."""

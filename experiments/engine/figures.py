@@ -1,28 +1,27 @@
-"""One look for all figures: a method has the same colour and marker everywhere."""
+"""One style for all figures: a method has the same colour and marker everywhere."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-from steinwise.results.plots import REFERENCE
 
 if TYPE_CHECKING:
     import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-REFERENCE_LINE = {"color": REFERENCE, "linewidth": 1.0, "linestyle": (0, (4, 3)), "zorder": 1}
+GREY = "#555555"
+REFERENCE_LINE = {"color": GREY, "linewidth": 1.0, "linestyle": (0, (4, 3)), "zorder": 1}
 
 
 class Style(NamedTuple):
-    """How a method is drawn; markers tell methods apart without colour."""
+    """How a method is drawn; the markers distinguish methods even without colour."""
 
     color: str
     marker: str
     label: str
 
 
-STYLES = {  # the colours of Okabe and Ito, safe for the colour-blind, with grey for their yellow
+STYLES = {  # the colour-blind safe palette of Okabe and Ito, with grey in place of yellow
     "approximate KCC-SD": Style("#D55E00", "o", "approximate KCC-SD"),
     "exact KCC-SD": Style("#E69F00", "X", "exact KCC-SD"),
     "default check": Style("#0072B2", "s", "steinwise, default check"),
@@ -31,7 +30,7 @@ STYLES = {  # the colours of Okabe and Ito, safe for the colour-blind, with grey
     "FSSD-opt": Style("#56B4E9", "D", "FSSD-opt"),
     "sliced KSD, axes": Style("#000000", "P", "sliced KSD on the axes"),
     "KSDAgg": Style("#777777", "*", "KSDAgg"),
-    # samplers, in Tol's muted colours, which are safe too
+    # samplers, in Tol's muted palette, which is colour-blind safe too
     "Gibbs": Style("#882255", "o", "Gibbs sampler"),
     "frozen": Style("#999933", "s", "frozen at the start, only y drawn"),
     "inverse ESS": Style("#332288", "h", "inverse effective sample size"),
@@ -40,7 +39,7 @@ STYLES = {  # the colours of Okabe and Ito, safe for the colour-blind, with grey
 
 
 def base_name(method: str) -> str:
-    """A method without its kernel.
+    """The name of a method without its kernel.
 
     >>> base_name("KSD (IMQ)"), base_name("KSDAgg")
     ('KSD', 'KSDAgg')
@@ -56,14 +55,14 @@ def style(method: str) -> Style:
     return STYLES[name]
 
 
-def lines(method: str) -> dict[str, Any]:
-    """Keywords for `Axes.plot` and `Axes.errorbar`."""
+def line_style(method: str) -> dict[str, Any]:
+    """Keyword arguments for `Axes.plot` and `Axes.errorbar`."""
     color, marker, _ = style(method)
     return {"color": color, "marker": marker, "markersize": 5, "linewidth": 1.4}
 
 
 def new_axes(title: str, x: str, y: str) -> tuple["Figure", "Axes"]:
-    """A figure for a printed page; the legend goes to the right of it."""
+    """A figure with one pair of axes, in a size for print; the legend goes to its right."""
     figure, ((ax,),) = new_grid(1, 1, 7.2, 4.0)
     label_axes(ax, title, x, y)
     return figure, ax
@@ -72,7 +71,7 @@ def new_axes(title: str, x: str, y: str) -> tuple["Figure", "Axes"]:
 def new_grid(
     rows: int, columns: int, width: float, height: float, **shared: Any
 ) -> tuple["Figure", "np.ndarray"]:
-    """A figure and its axes, in rows and columns; sizes are in inches."""
+    """A figure with rows and columns of axes; sizes are in inches."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -80,7 +79,7 @@ def new_grid(
 
 
 def label_axes(ax: "Axes", title: str, x: str, y: str) -> None:
-    """The look of all axes."""
+    """Set title and labels, in the style of all axes."""
     ax.set_title(title, fontsize=11)
     ax.set_xlabel(x, fontsize=11)
     ax.set_ylabel(y, fontsize=11)
@@ -90,24 +89,24 @@ def label_axes(ax: "Axes", title: str, x: str, y: str) -> None:
 
 
 def legend(figure: "Figure", note: str) -> None:
-    """Beside the axes, with what the figure rests on below it."""
+    """Put the legend next to the axes, and a note on what the figure is based on below it."""
     figure.legend(loc="outside right upper", fontsize=9, frameon=False)
-    figure.text(0.995, 0.02, note, ha="right", va="bottom", fontsize=8, color=REFERENCE)
+    figure.text(0.995, 0.02, note, ha="right", va="bottom", fontsize=8, color=GREY)
 
 
 def log_ticks(ax: "Axes", values: Sequence[int]) -> None:
-    """A logarithmic x axis with ticks at the measured values alone."""
+    """Make the x axis logarithmic, with ticks at the measured values only."""
     ax.set_xscale("log")
     ax.set_xticks(list(values), [str(value) for value in values])
     ax.minorticks_off()
 
 
-def beside(value: float, place: int, count: int) -> float:
-    """The value, moved on a logarithmic axis so that equal curves do not hide each other."""
-    return value * 1.03 ** (place - (count - 1) / 2)
+def dodge(value: float, curve: int, count: int) -> float:
+    """The value, shifted on a logarithmic axis so that equal curves do not hide each other."""
+    return value * 1.03 ** (curve - (count - 1) / 2)
 
 
 def save(figure: "Figure", path: Path) -> None:
-    """As PNG, the same bytes for the same figure."""
+    """Save as PNG: equal figures give equal bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150, metadata={"Software": None})

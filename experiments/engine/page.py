@@ -1,4 +1,4 @@
-"""From records to what is committed: results, figures, and the page's measured parts."""
+"""From records to what is committed: results, figures, and the measured parts of the page."""
 
 import json
 import re
@@ -8,52 +8,52 @@ from statistics import median
 from experiments.engine import figures
 from experiments.engine.records import replace_file
 from experiments.engine.runner import recorded
-from experiments.engine.tasks import Panel, Seconds
+from experiments.engine.tasks import Panel, SecondsByCell
 
 SLOT = "<!-- {name}: written by python -m experiments -->\n{text}<!-- end of {name} -->"
 
 
 def publish(panel: Panel, folder: Path, quick: bool = False) -> str:
-    """Write a panel's results and figure, fill its slot on the folder's page, and say so.
+    """Write a panel's results and figure, fill its slot on the page, and report that.
 
-    A panel with a cell that has no record yet, or no time where that is shown, is left as it was.
+    A panel is left as it was while a cell has no record, or no CPU time if the panel shows times.
     """
-    found, seconds = recorded(panel, folder, quick)
-    missing = sum(not shown for shown in (seconds if panel.timed else found).values())
+    outcomes, seconds = recorded(panel, folder, quick)
+    missing = sum(not records for records in (seconds if panel.timed else outcomes).values())
     if missing:
-        return f"{panel.name}: {missing} of {len(found)} cells have no record yet"
-    summary = panel.summarise(found)
+        return f"{panel.name}: {missing} of {len(outcomes)} cells have no record yet"
+    summary = panel.summarise(outcomes)
     _write_json(folder / "results" / f"{panel.name}.json", summary)
-    _write_json(folder / "times" / f"{panel.name}.json", _typical(seconds))
+    _write_json(folder / "times" / f"{panel.name}.json", _medians(seconds))
     picture = f"figures/{panel.name}.png"
     figures.save(panel.figure(summary, seconds), folder / picture)
     page = folder / "README.md"
     if page.exists():
         text = f"\n![{panel.name}]({picture})\n\n{panel.measured(summary, seconds)}\n"
-        replace_file(page, filled(page.read_text(), panel.name, text).encode())
+        replace_file(page, fill_slot(page.read_text(), panel.name, text).encode())
     return f"{panel.name}: {folder / picture}"
 
 
-def filled(page: str, name: str, text: str) -> str:
-    """The page with the text in its slot.
+def fill_slot(page: str, name: str, text: str) -> str:
+    """The page with this text in the slot of a panel.
 
     >>> page = SLOT.format(name="a", text="old") + " stays"
-    >>> filled(page, "a", "new") == SLOT.format(name="a", text="new") + " stays"
+    >>> fill_slot(page, "a", "new") == SLOT.format(name="a", text="new") + " stays"
     True
     """
-    start, end = (re.escape(part) for part in SLOT.format(name=name, text="\0").split("\0"))
+    start, end = map(re.escape, SLOT.format(name=name, text="\0").split("\0"))
     pattern = re.compile(f"(?<={start}).*?(?={end})", re.DOTALL)
     if len(pattern.findall(page)) != 1:
         raise ValueError(
-            f"the page has no slot for {name}, or several: expected once\n"
+            f"the page has no slot for {name}, or several; expected exactly once:\n"
             + SLOT.format(name=name, text="")
         )
     return pattern.sub(lambda _: text, page)
 
 
-def _typical(seconds: Seconds) -> dict[str, float]:
-    """The median of the CPU seconds of every cell."""
-    return {str(one): round(median(found), 4) for one, found in seconds.items() if found}
+def _medians(seconds: SecondsByCell) -> dict[str, float]:
+    """The median CPU seconds of every cell."""
+    return {str(cell): round(median(times), 4) for cell, times in seconds.items() if times}
 
 
 def _write_json(path: Path, content: object) -> None:

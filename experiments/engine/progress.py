@@ -1,4 +1,4 @@
-"""How far a run is, and how long the rest will take."""
+"""How far a run has come, and how long the rest will take."""
 
 import time
 from collections import Counter
@@ -12,13 +12,13 @@ from experiments.engine.tasks import Cell, Task
 
 
 class Progress:
-    """A bar over all tasks with the time that is left, from the CPU seconds of each cell."""
+    """A bar over all tasks, with the time left as estimated from the CPU seconds of each cell."""
 
     def __init__(self, tasks: Collection[Task], done: Mapping[Task, Done], workers: int) -> None:
         self.left = Counter(task.cell for task in tasks if task not in done)
         self.seconds: dict[Cell, list[float]] = {}
         for task, result in done.items():
-            self._learn(task.cell, result.seconds)
+            self._add(task.cell, result.seconds)
         self.began, self.spent, self.workers = time.monotonic(), 0.0, workers
         self.bar = tqdm(
             total=len(tasks),
@@ -31,12 +31,12 @@ class Progress:
 
     def count(self, task: Task, result: Done) -> None:
         self.left[task.cell] -= 1
-        self._learn(task.cell, result.seconds)
+        self._add(task.cell, result.seconds)
         self.spent += result.seconds or 0.0
         self.bar.set_postfix_str(self.estimate(), refresh=False)
         self.bar.update()
 
-    def _learn(self, cell: Cell, seconds: float | None) -> None:
+    def _add(self, cell: Cell, seconds: float | None) -> None:
         if seconds is not None:
             self.seconds.setdefault(cell, []).append(seconds)
 
@@ -44,38 +44,40 @@ class Progress:
         needed = seconds_needed(self.left, self.seconds)
         if needed is None:
             return "no estimate yet"
-        # how much longer a CPU second takes here: other processes, compiling, one task at a time
-        elapsed = time.monotonic() - self.began
-        slowness = max(1 / self.workers, elapsed / self.spent) if self.spent else 1 / self.workers
-        return f"about {_words(needed * slowness)} left"
+        # elapsed seconds for each CPU second: there are other processes, compilation, and tasks
+        # that run one at a time
+        ratio = 1 / self.workers
+        if self.spent:
+            ratio = max(ratio, (time.monotonic() - self.began) / self.spent)
+        return f"about {_duration(needed * ratio)} left"
 
 
 def seconds_needed(
     left: Mapping[Cell, int], seconds: Mapping[Cell, Sequence[float]]
 ) -> float | None:
-    """CPU seconds of the tasks that are left; None while nothing at all is known.
+    """CPU seconds of the tasks that are left; None while no task has finished.
 
-    A cell that has not been run takes the mean of its method's others, or of all.
+    For a cell without any finished task the mean of the method's other cells is taken, or of all.
 
-    >>> from experiments.engine.tasks import cell
-    >>> near, far, other = cell("a", d=2), cell("a", d=3), cell("b", d=2)
+    >>> from experiments.engine.tasks import make_cell
+    >>> near, far, other = make_cell("a", d=2), make_cell("a", d=3), make_cell("b", d=2)
     >>> seconds_needed({near: 10, far: 1, other: 1}, {near: [2.0, 4.0, 3.0], other: [1.0]})
     34.0
     """
-    known = {one: median(times) for one, times in seconds.items() if times}
-    if not known:
+    medians = {cell: median(times) for cell, times in seconds.items() if times}
+    if not medians:
         return None
     by_method: dict[str, list[float]] = {}
-    for one, typical in known.items():
-        by_method.setdefault(one.method, []).append(typical)
+    for cell, typical in medians.items():
+        by_method.setdefault(cell.method, []).append(typical)
     total = 0.0
-    for one, count in left.items():
-        alike = [known[one]] if one in known else by_method.get(one.method, list(known.values()))
-        total += count * sum(alike) / len(alike)
+    for cell, count in left.items():
+        similar = by_method.get(cell.method, list(medians.values()))
+        total += count * (medians[cell] if cell in medians else sum(similar) / len(similar))
     return total
 
 
-def _words(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     minutes = round(seconds / 60)
     if minutes < 2:
         return f"{seconds:.0f} s"

@@ -1,14 +1,15 @@
-"""Finished tasks on disk: one line each, appended as they come, merged into small sorted files.
+"""Finished tasks on disk: one line each, appended at once, merged into small sorted files.
 
-A study has three files below its folder:
+A study has three files in its folder:
 
-- ``records/live/STUDY.jsonl``, not under version control: lines are only ever added, so that a
-  process killed at any point leaves all lines whole but the last, which is dropped and run again;
-- ``records/STUDY.jsonl.gz``: outcomes, sorted by task, the same bytes whenever the same tasks are
-  done, in whatever order and by however many processes;
-- ``times/STUDY.jsonl.gz``: CPU seconds of the same tasks, which are never the same twice.
+- ``records/live/STUDY.jsonl``, not under version control. Lines are only ever appended, so that a
+  process killed at any point damages at most the last line; that line is dropped and its task run
+  again.
+- ``records/STUDY.jsonl.gz``: the outcomes, sorted by task. The same tasks always give the same
+  bytes, whatever the order and the number of processes.
+- ``times/STUDY.jsonl.gz``: the CPU seconds of these tasks, which are never the same twice.
 
-A task counts as done if the first or the second has it.
+A task counts as done if it is in one of the first two.
 """
 
 import contextlib
@@ -21,36 +22,36 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from experiments.engine.tasks import Outcome, Task, cell
+from experiments.engine.tasks import Outcome, Task, make_cell
 
 
 class Done(NamedTuple):
-    """What came of a task."""
+    """The outcome of a task, and the CPU seconds that it took."""
 
     outcome: Outcome
-    seconds: float | None  # None where the file of the times has been taken away
+    seconds: float | None  # None if the file of the times has been removed
 
 
 Add = Callable[[Task, Done], None]
 
 
 def whole_lines(path: Path) -> bytes:
-    """A file up to the last end of a line; nothing if there is no file."""
+    """The content of a file up to its last newline; empty if there is no file."""
     text = path.read_bytes() if path.exists() else b""
     return text[: text.rfind(b"\n") + 1]
 
 
 @contextlib.contextmanager
 def appending(path: Path) -> Iterator[BinaryIO]:
-    """A file to add lines to, after its whole ones; one process at a time may have it."""
+    """A file open for appending after its last whole line, locked for this process."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise RuntimeError(
-                f"another run is adding to {path}: wait for it or stop it, or let this one write "
-                "elsewhere."
+                f"another run is adding to {path}: wait for it, stop it, or write to another "
+                "folder."
             ) from error
         file.truncate(len(whole_lines(path)))
         yield file
@@ -81,13 +82,13 @@ class Store:
             dict(self._lines(text))
             for text in (whole_lines(self.live), _unzipped(self.outcomes), _unzipped(self.times))
         )
-        found = live | outcomes
+        done = live | outcomes
         seconds = {task: line["seconds"] for task, line in (live | times).items()}
-        return {task: Done(found[task]["outcome"], seconds.get(task)) for task in sorted(found)}
+        return {task: Done(done[task]["outcome"], seconds.get(task)) for task in sorted(done)}
 
     @contextlib.contextmanager
     def adding(self) -> Iterator[Add]:
-        """A function that records a task; one process at a time may have it."""
+        """A function that records a task; only one process at a time can have it."""
         with appending(self.live) as file:
 
             def add(task: Task, done: Done) -> None:
@@ -97,31 +98,30 @@ class Store:
             yield add
 
     def merge(self) -> None:
-        """Move the live lines into the sorted files; killed anywhere, it loses nothing."""
+        """Move the live lines into the sorted files; nothing is lost if it is killed."""
         if not self.live.exists():
             return
-        found = self.read()
-        outcomes = [_line(task, outcome=done.outcome) for task, done in found.items()]
+        tasks = self.read()
+        outcomes = [_line(task, outcome=done.outcome) for task, done in tasks.items()]
         times = [
             _line(task, seconds=done.seconds)
-            for task, done in found.items()
+            for task, done in tasks.items()
             if done.seconds is not None
         ]
         replace_file(self.outcomes, gzip.compress(b"".join(outcomes), mtime=0))
         replace_file(self.times, gzip.compress(b"".join(times), mtime=0))
-        os.truncate(self.live, 0)  # stays, for whoever holds it open
+        os.truncate(self.live, 0)  # not removed: a run may hold it open
 
     def _lines(self, text: bytes) -> Iterator[tuple[Task, dict[str, Any]]]:
         for number, line in enumerate(text.splitlines(), 1):
             try:
                 fields = json.loads(line)
-                task = Task(
-                    self.study, cell(fields["method"], **fields["setting"]), fields["repetition"]
-                )
+                cell = make_cell(fields["method"], **fields["setting"])
+                task = Task(self.study, cell, fields["repetition"])
             except (ValueError, KeyError, TypeError) as error:
                 raise ValueError(
-                    f"line {number} of the records of {self.study!r} in {self.folder} is no task: "
-                    f"{line[:80]!r}. Take it out; its task will be run again."
+                    f"line {number} of the records of {self.study!r} in {self.folder} is not a "
+                    f"task: {line[:80]!r}. Remove the line; its task will be run again."
                 ) from error
             yield task, fields
 
@@ -137,7 +137,7 @@ def _line(task: Task, **fields: Any) -> bytes:
     except (ValueError, TypeError) as error:
         raise ValueError(
             f"the outcome of {task} cannot be recorded ({error}): expected a dict of finite "
-            "numbers, text, None and lists of them."
+            "numbers, strings, None, and lists of these."
         ) from error
 
 
@@ -146,7 +146,7 @@ def _unzipped(path: Path) -> bytes:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """The old content or the new one, whenever the process is killed."""
+    """Write so that a file has its old or its new content even if the process is killed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(path.name + ".new")
     fresh.write_bytes(content)

@@ -1,4 +1,4 @@
-"""Run the tasks of panels on any executor, resume, and say how long it will take."""
+"""Run the tasks of panels on any executor, resuming from what is recorded."""
 
 import contextlib
 import importlib
@@ -14,9 +14,9 @@ from threadpoolctl import threadpool_limits
 from experiments.engine.executors import ONE_THREAD, perform_calls
 from experiments.engine.progress import Progress
 from experiments.engine.records import Done, Store
-from experiments.engine.tasks import Cell, Found, Panel, Seconds, Task
+from experiments.engine.tasks import Cell, Outcome, OutcomesByCell, Panel, SecondsByCell, Task
 
-MERGE_EVERY = 600.0  # seconds
+MERGE_EVERY = 600.0  # seconds: every merge writes all records of a study anew
 
 
 def load(module: str) -> Panel:
@@ -26,12 +26,12 @@ def load(module: str) -> Panel:
 
 def perform(module: str, task: Task) -> Done:
     """Run a task, here or in another process, and measure its CPU seconds."""
-    if "jax" not in sys.modules:  # it reads them when it starts
+    if "jax" not in sys.modules:  # JAX reads the variables when it is imported
         os.environ.update(ONE_THREAD)
     panel = load(module)
-    with threadpool_limits(1):  # NumPy has read its own by now where Dask started the process
+    with threadpool_limits(1):  # if Dask started the process, NumPy has read its variables already
         if panel.timed:
-            panel.run(task)  # compiles
+            panel.run(task)  # compiles, so that the second run does not
         began = time.process_time()
         outcome = panel.run(task)
         return Done(outcome, round(time.process_time() - began, 4))
@@ -41,13 +41,13 @@ def wanted(
     panels: Sequence[Panel], repetitions: int | None = None, quick: bool = False
 ) -> dict[Task, Panel]:
     """All tasks, the first repetition of every cell before the second of any."""
-    found = {
+    tasks = {
         Task(panel.study, cell, repetition): panel
         for panel in panels
         for cell, usual in panel.cells(quick).items()
         for repetition in range(repetitions or usual)
     }
-    return {task: found[task] for task in sorted(found, key=lambda task: task.repetition)}
+    return {task: tasks[task] for task in sorted(tasks, key=lambda task: task.repetition)}
 
 
 def run(
@@ -59,7 +59,7 @@ def run(
     repetitions: int | None = None,
     quick: bool = False,
 ) -> None:
-    """Run what is not recorded yet below the folder; tasks of timed panels one at a time, last."""
+    """Run the tasks that the folder has no record of; those of timed panels last, one by one."""
     tasks = wanted(panels, repetitions, quick)
     stores = {study: Store(folder, study) for study in sorted({task.study for task in tasks})}
     with contextlib.ExitStack() as stack:
@@ -93,12 +93,14 @@ def _merge(stores: Iterable[Store]) -> None:
         store.merge()
 
 
-def recorded(panel: Panel, folder: Path, quick: bool = False) -> tuple[Found, Seconds]:
-    """Outcomes and CPU seconds of all cells of a panel, as far as there are any."""
-    found: dict[Cell, list] = {one: [] for one in panel.cells(quick)}
-    seconds: dict[Cell, list[float]] = {one: [] for one in found}
+def recorded(
+    panel: Panel, folder: Path, quick: bool = False
+) -> tuple[OutcomesByCell, SecondsByCell]:
+    """The recorded outcomes and CPU seconds of all cells of a panel, which may be empty lists."""
+    outcomes: dict[Cell, list[Outcome]] = {cell: [] for cell in panel.cells(quick)}
+    seconds: dict[Cell, list[float]] = {cell: [] for cell in outcomes}
     for task, done in Store(folder, panel.study).read().items():
-        if task.cell in found:
-            found[task.cell].append(done.outcome)
+        if task.cell in outcomes:
+            outcomes[task.cell].append(done.outcome)
             seconds[task.cell] += [] if done.seconds is None else [done.seconds]
-    return found, seconds
+    return outcomes, seconds

@@ -1,33 +1,33 @@
 """What a panel is: cells to repeat, a pure function that runs one repetition, and a figure.
 
-A panel is a module of `experiments`, named in `experiments.PANELS`, with one object::
+A panel is a module of `experiments`, listed in `experiments.PANELS`, with one object::
 
     PANEL = SomePanel(__name__, ...)          # a frozen dataclass that extends `Panel`
 
-and its class says five things:
+Its class has five methods:
 
-- ``cells(quick)``: every (method, setting) of the figure, with how often it is repeated;
-- ``run(task)``: one repetition. A pure function of the task: all randomness comes from
+- ``cells(quick)``: every (method, setting) of the figure, with its number of repetitions;
+- ``run(task)``: one repetition. This is a pure function of the task: all randomness comes from
   `task.draws_generator()`, which all methods of a setting and repetition share, and from
-  `task.seed()`, which is the task's own. The outcome is a small dict of JSON values (numbers,
-  text, None, lists of them; no NaN), `rounded` where digits are noise. No files, no
-  clocks: the runner measures CPU seconds, and keeps them apart;
-- ``summarise(found)``: from the outcomes of every cell, by repetition, to what
-  ``results/NAME.json`` holds;
-- ``figure(summary, seconds)``: ``figures/NAME.png``;
-- ``measured(summary, seconds)``: the words and the table beside the figure, as Markdown.
+  `task.seed()`, which belongs to this task alone. The outcome is a small dict of JSON values
+  (numbers, strings, None, and lists of these; no NaN), `rounded` where further digits are noise.
+  No files and no clocks: the runner measures CPU seconds and stores them separately;
+- ``summarise(outcomes)``: turns the outcomes of every cell, in the order of the repetitions, into
+  the content of ``results/NAME.json``;
+- ``figure(summary, seconds)``: the figure for ``figures/NAME.png``;
+- ``measured(summary, seconds)``: the text and the table below the figure, as Markdown.
 
-The last three are called with whatever is recorded so far, once every cell has a record, so that a
-run cut short gives a whole figure with fewer repetitions: say in the figure how many there are.
-`seconds` has the CPU seconds of every cell's tasks.
+The last three are called as soon as every cell has a record, with whatever is recorded by then. So
+a run that was cut short gives a complete figure with fewer repetitions: state their number in the
+figure. `seconds` has the CPU seconds of every cell's tasks.
 
-Records belong to a **study**. Panels with the same `study` share tasks: a cell that two panels
-show is run once. They must have the same `run`.
+Records belong to a **study**. Panels with the same `study` share tasks, so that a cell shown by two
+panels is run once. Such panels must have the same `run`.
 
-A panel with ``timed = True`` has its tasks run one at a time and each of them twice: the first run
-compiles, the second is measured.
+The tasks of a panel with ``timed = True`` are run one at a time, and each of them twice: the first
+run compiles, the second is measured.
 
-JAX and steinwise load when a panel's module does, which the main process does too: the runner
+JAX and steinwise are imported together with a panel's module, in the main process too: the runner
 never forks.
 """
 
@@ -44,16 +44,16 @@ if TYPE_CHECKING:
 
 Value = int | float | str
 Outcome = dict[str, Any]
-Found = Mapping["Cell", Sequence[Outcome]]
-Seconds = Mapping["Cell", Sequence[float]]
+OutcomesByCell = Mapping["Cell", Sequence[Outcome]]
+SecondsByCell = Mapping["Cell", Sequence[float]]
 
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """A method in a setting: what is repeated.
+    """A method in a setting, which is repeated.
 
-    >>> one = cell("KSD", n=1000, d=30)
-    >>> one.setting, one["d"]
+    >>> cell = make_cell("KSD", n=1000, d=30)
+    >>> cell.setting, cell["d"]
     ((('d', 30), ('n', 1000)), 30)
     """
 
@@ -67,7 +67,7 @@ class Cell:
         return ", ".join([self.method, *(f"{name} = {value}" for name, value in self.setting)])
 
 
-def cell(method: str, **setting: Value) -> Cell:
+def make_cell(method: str, **setting: Value) -> Cell:
     """A cell; the order in which its setting is written does not matter."""
     return Cell(method, tuple(sorted(setting.items())))
 
@@ -87,20 +87,20 @@ class Task:
         return f"{self.study}: {self.cell}, repetition {self.repetition}"
 
     def draws_generator(self) -> np.random.Generator:
-        """The random numbers of the draws: of this study, setting and repetition."""
+        """The random numbers for the draws, which depend on study, setting and repetition."""
         return np.random.default_rng(self._entropy(self.study, *self.cell.setting))
 
     def seed(self) -> int:
-        """The task's own, for all that a method does with the draws."""
-        words = self._entropy(self.study, self.cell.method, *self.cell.setting)
-        return int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0] >> 1)
+        """The seed of this task alone, for everything that a method does with the draws."""
+        entropy = self._entropy(self.study, self.cell.method, *self.cell.setting)
+        return int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0] >> 1)
 
-    def _entropy(self, *words: object) -> list[int]:
-        return [zlib.crc32(repr(words).encode()), self.repetition]
+    def _entropy(self, *identity: object) -> list[int]:
+        return [zlib.crc32(repr(identity).encode()), self.repetition]
 
 
 def rounded(value: Any, digits: int = 5) -> float:
-    """To so many digits: the others are noise, and make records large.
+    """The value to this many digits: further ones are noise, and make the records large.
 
     >>> rounded(12345.678), rounded(0.00123456, digits=2)
     (12346.0, 0.0012)
@@ -110,9 +110,9 @@ def rounded(value: Any, digits: int = 5) -> float:
 
 @dataclass(frozen=True)
 class Panel(abc.ABC):
-    """A figure of the paper: see the head of this file."""
+    """A figure of the paper; see the top of this file."""
 
-    module: str  # where PANEL is found, also by another process
+    module: str  # that has the PANEL, for other processes to import
     study: str
     timed: bool = False
 
@@ -122,20 +122,20 @@ class Panel(abc.ABC):
 
     @abc.abstractmethod
     def cells(self, quick: bool) -> Mapping[Cell, int]:
-        """How often each is repeated; with `quick` a few small ones, for a test in seconds."""
+        """The repetitions of each cell; with `quick` a few small cells that run in seconds."""
 
     @abc.abstractmethod
     def run(self, task: Task) -> Outcome:
-        """One repetition; pure."""
+        """One repetition, as a pure function of the task."""
 
     @abc.abstractmethod
-    def summarise(self, found: Found) -> dict[str, Any]:
-        """What ``results/NAME.json`` holds."""
+    def summarise(self, outcomes: OutcomesByCell) -> dict[str, Any]:
+        """The content of ``results/NAME.json``."""
 
     @abc.abstractmethod
-    def figure(self, summary: dict[str, Any], seconds: Seconds) -> "Figure":
-        """What ``figures/NAME.png`` shows."""
+    def figure(self, summary: dict[str, Any], seconds: SecondsByCell) -> "Figure":
+        """The figure for ``figures/NAME.png``."""
 
     @abc.abstractmethod
-    def measured(self, summary: dict[str, Any], seconds: Seconds) -> str:
-        """The figures in words and as a table, in Markdown."""
+    def measured(self, summary: dict[str, Any], seconds: SecondsByCell) -> str:
+        """The measured values as text and a table, in Markdown."""

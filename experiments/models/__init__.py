@@ -1,1 +1,1 @@
-"""The posteriors that the panels on samplers look at."""
+"""The posteriors of the panels on samplers, and what is computed from chains of them."""

@@ -4,7 +4,7 @@ r"""Bayesian probabilistic matrix factorisation with unit covariances, as in the
     \quad \mu_U, \mu_V \sim N(0, I)
 
 A state is a dict of "mu_U" (K,), "mu_V" (K,), "U" (N, K) and "V" (M, K). All complete conditionals
-are normal. Given the other side, the rows of U are independent, and so are those of V.
+are normal. The rows of U are independent given the rest, and so are the rows of V.
 """
 
 from typing import Any, NamedTuple
@@ -23,20 +23,20 @@ State = dict[str, Array]
 
 
 class Normals(NamedTuple):
-    """Normal laws of vectors of length K, one a row.
+    """Independent normal distributions of vectors of length K, one for each row.
 
-    K is small and the rows are many, so the factorisation is written out with the rows as the last
-    axis: a tenth of the time of a batch of LAPACK calls, which can also wait for each other for
-    ever inside a compiled loop.
+    K is small and there are many rows, so the Cholesky factorisation is written out with the rows
+    as the last axis. This takes a tenth of the time of a batch of LAPACK calls, which can also
+    deadlock inside a compiled loop.
     """
 
     precision: Float[Array, "n k k"]
-    factor: list[Array]  # the columns of the precision's lower factor: from the diagonal, (., n)
+    factor: list[Array]  # columns of the lower Cholesky factor, each from its diagonal on: (., n)
     mean: Float[Array, "n k"]
 
     @classmethod
     def of(cls, precision: Float[Array, "n k k"], linear: Float[Array, "n k"]) -> "Normals":
-        """With log density linear . x - x' precision x / 2."""
+        """The distributions with log density linear . x - x' precision x / 2."""
         factor = _cholesky(jnp.moveaxis(precision, 0, -1))
         return cls(precision, factor, _backward(factor, _forward(factor, linear.T)).T)
 
@@ -60,24 +60,24 @@ def _cholesky(matrices: Float[Array, "k k n"]) -> list[Array]:
 
 def _forward(columns: list[Array], right: Float[Array, "k n"]) -> Float[Array, "k n"]:
     """The solution z of L z = right."""
-    found = []
+    z = []
     for column in columns:
-        found.append(right[0] / column[0])
-        right = right[1:] - column[1:] * found[-1]
-    return jnp.stack(found)
+        z.append(right[0] / column[0])
+        right = right[1:] - column[1:] * z[-1]
+    return jnp.stack(z)
 
 
 def _backward(columns: list[Array], right: Float[Array, "k n"]) -> Float[Array, "k n"]:
     """The solution x of L' x = right."""
-    found: list[Array] = []
+    x: list[Array] = []
     for column, value in zip(columns[::-1], right[::-1], strict=True):
-        below = sum((c * x for c, x in zip(column[1:], found, strict=True)), jnp.zeros_like(value))
-        found = [(value - below) / column[0], *found]
-    return jnp.stack(found)
+        below = sum((c * x_i for c, x_i in zip(column[1:], x, strict=True)), jnp.zeros_like(value))
+        x = [(value - below) / column[0], *x]
+    return jnp.stack(x)
 
 
 class Side(NamedTuple):
-    """The ratings with the users, or the movies, as rows; 0 where there is none."""
+    """The ratings with the users or the movies as rows; 0 where there is no rating."""
 
     ratings: Any  # (n, m)
     known: Any  # (n, m), 1 where there is a rating
@@ -87,7 +87,7 @@ class Factorisation(eqx.Module):
     """The posterior given ratings."""
 
     users: Side
-    movies: Side  # the same transposed, not to be transposed in every step
+    movies: Side  # the transpose, stored so that no step has to transpose
     rank: int = eqx.field(static=True)
 
     @classmethod
@@ -99,7 +99,7 @@ class Factorisation(eqx.Module):
         size: tuple[int, int],
         rank: int,
     ) -> "Factorisation":
-        """From the user, the movie and the value of every rating."""
+        """The posterior, from the user, the movie and the value of every rating."""
         side = Side(np.zeros(size), np.zeros(size))
         side.ratings[user, movie], side.known[user, movie] = rating, 1.0
         return cls(side, Side(*(np.ascontiguousarray(array.T) for array in side)), rank)
@@ -115,50 +115,53 @@ class Factorisation(eqx.Module):
         }
 
     def log_density(self, x: State) -> Float[Array, ""]:
-        """Of the posterior, up to a constant."""
-        misfit = self.users.known * (self.users.ratings - x["U"] @ x["V"].T)
-        parts = (misfit, x["U"] - x["mu_U"], x["V"] - x["mu_V"], x["mu_U"], x["mu_V"])
-        return -0.5 * jnp.sum(jnp.stack([jnp.sum(part**2) for part in parts]))
+        """The log density of the posterior, up to a constant."""
+        residuals = self.users.known * (self.users.ratings - x["U"] @ x["V"].T)
+        standard_normals = (residuals, x["U"] - x["mu_U"], x["V"] - x["mu_V"], x["mu_U"], x["mu_V"])
+        return -0.5 * jnp.sum(jnp.stack([jnp.sum(values**2) for values in standard_normals]))
 
     def conditional(self, block: str, x: State) -> Normals:
-        """p(block | the others), a law for every row of the block."""
+        """p(block | the others), a distribution for every row of the block."""
         if block in ("mu_U", "mu_V"):
             rows = x[block[-1]]
             precision = (len(rows) + 1) * jnp.eye(self.rank)
             return Normals.of(precision[None], rows.sum(axis=0)[None])
         if block == "U":
-            return self._rows(self.users, x["V"], x["mu_U"])
-        return self._rows(self.movies, x["U"], x["mu_V"])
+            return self._row_conditionals(self.users, x["V"], x["mu_U"])
+        return self._row_conditionals(self.movies, x["U"], x["mu_V"])
 
-    def _rows(self, side: Side, others: Array, centre: Array) -> Normals:
+    def _row_conditionals(self, side: Side, others: Array, centre: Array) -> Normals:
         left, right = np.tril_indices(self.rank)
-        # dense: in JAX a sixth of the time of a sum by segments
+        # as a dense product: in JAX a sixth of the time of a sum over segments
         sums = side.known @ (others[:, left] * others[:, right])
-        place = np.zeros((self.rank, self.rank), int)
-        place[left, right] = place[right, left] = np.arange(len(left))
-        return Normals.of(sums[:, place] + jnp.eye(self.rank), side.ratings @ others + centre)
+        entry = np.zeros((self.rank, self.rank), int)
+        entry[left, right] = entry[right, left] = np.arange(len(left))
+        return Normals.of(sums[:, entry] + jnp.eye(self.rank), side.ratings @ others + centre)
 
     def gibbs(self) -> Gibbs:
         """The sampler: mu_U, mu_V, then all U_i, then all V_j."""
-        return Gibbs({block: _Draw(self, block) for block in BLOCKS})
+        return Gibbs({block: _BlockDraw(self, block) for block in BLOCKS})
 
     def contribution(self, key: Array, x: State) -> Float[Array, ""]:
         """Block KCC-SD of one state: the sum over blocks of k_cc(x_I, y_I), y_I from p(. | x_-I).
 
-        With y from the target's own conditional its mean over y is 0 for every x whatever.
+        As y comes from the target's own conditional, the mean over y is 0 at every x.
         """
         total = jnp.zeros(())
         stein = jax.vmap(RBF(1.0).stein)
         for number, block in enumerate(BLOCKS):
-            law = self.conditional(block, x)
-            own = jnp.atleast_2d(x[block])
-            y = law.draw(jax.random.fold_in(key, number))
-            total += jnp.sum(stein(own, y, law.score(own), law.score(y)))
+            conditional = self.conditional(block, x)
+            rows = jnp.atleast_2d(x[block])
+            y = conditional.draw(jax.random.fold_in(key, number))
+            total += jnp.sum(stein(rows, y, conditional.score(rows), conditional.score(y)))
         return total
 
 
-class _Draw(eqx.Module):
-    """The conditional of a block as `Gibbs` takes it; the ratings stay an argument."""
+class _BlockDraw(eqx.Module):
+    """A draw of one block, as `Gibbs` takes it.
+
+    It is a module so that the ratings are arguments of the compiled function, not constants in it.
+    """
 
     model: Factorisation
     block: str = eqx.field(static=True)
@@ -168,27 +171,28 @@ class _Draw(eqx.Module):
 
 
 def imbalance(x: State) -> tuple[Float[Array, "k k"], Float[Array, ""]]:
-    r"""A Stein identity along the model's own symmetry: its matrix D and the scale of D.
+    r"""A Stein identity along a symmetry of the model: its matrix D and the scale of D.
 
-    U -> U(I + eA), V -> V(I - eA), and the means with them, A symmetric, leaves every U_i . V_j as
-    it is, to first order. Stein's identity along this vector field has no likelihood in it:
+    U -> U(I + eA), V -> V(I - eA), and the same for the means, with a symmetric A, leaves every
+    U_i . V_j unchanged to first order. So the likelihood drops out of Stein's identity along this
+    vector field:
 
     .. math:: E \langle D, A \rangle = 0, \quad D = S_V - S_U - (M - N) I, \quad
         S_U = (U - \mu_U)^T (U - \mu_U) + \mu_U \mu_U^T
 
-    The same identity for <D, A> times the field gives E <D, A>^2 = 2 E tr(A^2 (S_U + S_V)), and
-    summed over an orthonormal basis of the symmetric matrices
+    The identity for <D, A> times the field gives E <D, A>^2 = 2 E tr(A^2 (S_U + S_V)), and its sum
+    over an orthonormal basis of the symmetric matrices is
 
     .. math:: E |D|_F^2 = (K + 1)\, E\, \mathrm{tr}(S_U + S_V).
 
-    The ratio of the two sides is 1 under the posterior, whatever the data. A Gibbs sampler moves
-    along the symmetry by diffusion, so this is what it is slowest to get right.
+    The ratio of the two sides is 1 under the posterior, whatever the data. A Gibbs sampler diffuses
+    along the symmetry, so that this is what it takes longest to get right.
     """
     sums = {}
     for side in ("U", "V"):
         centre = x[f"mu_{side}"]
-        away = x[side] - centre
-        sums[side] = away.T @ away + jnp.outer(centre, centre)
+        deviations = x[side] - centre
+        sums[side] = deviations.T @ deviations + jnp.outer(centre, centre)
     rank = len(x["mu_U"])
     d = sums["V"] - sums["U"] - (len(x["V"]) - len(x["U"])) * jnp.eye(rank)
     return d, (rank + 1) * jnp.trace(sums["U"] + sums["V"])

@@ -3,7 +3,8 @@ r"""A Bayesian neural network for regression: 6-40-10-1 with sigmoid units, 701 
 .. math:: y_i \sim N(f_w(x_i), 1/\tau), \qquad f_w = W_3 s(W_2 s(W_1 x + b_1) + b_2) + b_3, \qquad
     w \sim N(0, \sigma^2 I)
 
-Inputs and responses are standardised. The paper gives neither the prior nor the precision tau.
+Inputs and responses are standardised. The paper gives neither the prior nor the precision tau of
+the noise.
 """
 
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ class Network:
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Of the `ARRAYS`, in the order of the weights' vector."""
+        """The shapes of the `ARRAYS`, in their order in the vector of all weights."""
         (first, second), inputs = self.hidden, self.inputs.shape[1]
         return (inputs, first), (first,), (first, second), (second,), (second,), ()
 
@@ -46,25 +47,25 @@ class Network:
         return sum(int(np.prod(shape)) for shape in self.shapes)
 
     def layer(self) -> np.ndarray:
-        """The number of the array, 0 to 5, that each weight belongs to."""
+        """For each weight, the number of its array, from 0 to 5."""
         return np.repeat(np.arange(6), [int(np.prod(shape)) for shape in self.shapes])
 
     def unpack(self, w: Float[Array, " d"]) -> list[Array]:
         ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
-        parts = zip(jnp.split(w, ends), self.shapes, strict=True)
-        return [part.reshape(shape) for part, shape in parts]
+        arrays = zip(jnp.split(w, ends), self.shapes, strict=True)
+        return [array.reshape(shape) for array, shape in arrays]
 
     def predict(self, w: Float[Array, " d"], inputs: Array) -> Array:
-        """f_w at one input, or at the rows of several."""
+        """f_w at one input, or at every row of several inputs."""
         w1, b1, w2, b2, w3, b3 = self.unpack(w)
         return jax.nn.sigmoid(jax.nn.sigmoid(inputs @ w1 + b1) @ w2 + b2) @ w3 + b3
 
     def log_prior(self, w: Float[Array, " d"]) -> Float[Array, ""]:
         return -0.5 * jnp.sum((w / self.prior_sd) ** 2)
 
-    def log_likelihood(self, w: Float[Array, " d"], row: tuple[ArrayLike, ArrayLike]) -> Array:
-        """Of one datum, or of several together."""
-        inputs, responses = (jnp.asarray(part) for part in row)
+    def log_likelihood(self, w: Float[Array, " d"], data: tuple[ArrayLike, ArrayLike]) -> Array:
+        """The log likelihood of one datum, or of several together."""
+        inputs, responses = map(jnp.asarray, data)
         return -0.5 * self.precision * jnp.sum((responses - self.predict(w, inputs)) ** 2)
 
     def log_density(self, w: Float[Array, " d"]) -> Float[Array, ""]:
@@ -78,10 +79,10 @@ class Network:
 
 
 class NetworkTarget(Target):
-    """The posterior with line scores by hand: one pass through the network serves all lines.
+    """The posterior with line scores written by hand: all lines share one pass through the network.
 
-    Only what follows a weight is computed again. Against a derivative of the log density along
-    every line this is a tenth of the time or less.
+    Only what comes after a weight is computed again. This takes a tenth of the time, or less, of a
+    derivative of the log density along every line.
     """
 
     network: Network
@@ -99,9 +100,8 @@ class NetworkTarget(Target):
         memory: int = 2**30,  # noqa: ARG002
         first_row: int = 0,  # noqa: ARG002
     ) -> np.ndarray:
-        places = tuple(int(j) for j in coordinates)
         with jax.enable_x64(True):
-            return np.asarray(_line_scores(self.network, places, x, y))
+            return np.asarray(_line_scores(self.network, tuple(map(int, coordinates)), x, y))
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -111,22 +111,22 @@ def _line_scores(
     layers = network.layer()[list(coordinates)]
     first_of = np.searchsorted(network.layer(), np.arange(6))
 
-    def draw(row: tuple[Array, Array]) -> Array:
+    def of_draw(row: tuple[Array, Array]) -> Array:
         w, y = row
-        passed = _Pass(network, w)
-        out = jnp.zeros(y.shape)
+        forward = _ForwardPass(network, w)
+        scores = jnp.zeros(y.shape)
         for layer in np.unique(layers):
             chosen = np.flatnonzero(layers == layer)
             index = jnp.asarray(np.array(coordinates)[chosen] - first_of[layer])
-            line = jax.vmap(partial(passed.along, int(layer)), in_axes=(None, None, 0))
-            over_lines = jax.vmap(line)(index, w[np.array(coordinates)[chosen]], y[chosen])
-            out = out.at[chosen].set(over_lines)
-        return out - y / network.prior_sd**2  # the prior's score
+            of_line = jax.vmap(partial(forward.derivative, int(layer)), in_axes=(None, None, 0))
+            of_layer = jax.vmap(of_line)(index, w[np.array(coordinates)[chosen]], y[chosen])
+            scores = scores.at[chosen].set(of_layer)
+        return scores - y / network.prior_sd**2  # the prior's score
 
-    return jax.lax.map(draw, (x, y))
+    return jax.lax.map(of_draw, (x, y))
 
 
-class _Pass:
+class _ForwardPass:
     """The activations of all units at all data, for one vector of weights."""
 
     def __init__(self, network: Network, w: Array) -> None:
@@ -139,10 +139,10 @@ class _Pass:
         self.after2 = jax.nn.sigmoid(self.before2)
         self.output = self.w3 @ self.after2 + b3
 
-    def along(self, layer: int, index: Array, old: Array, new: Array) -> Array:
-        """The likelihood's derivative by one weight, at a new value of it."""
+    def derivative(self, layer: int, index: Array, old: Array, new: Array) -> Array:
+        """The derivative of the log likelihood by one weight, at a new value of that weight."""
         step = new - old
-        if layer in (0, 1):  # into a first unit
+        if layer in (0, 1):  # into a unit of the first layer
             unit, source = index, 1.0
             if layer == 0:
                 unit = index % self.w2.shape[0]
@@ -153,7 +153,7 @@ class _Pass:
             output = self.output + self.w3 @ (second - self.after2)
             back = (self.w3 * self.w2[unit]) @ (second * (1 - second))
             slope = back * first * (1 - first) * source
-        elif layer in (2, 3):  # into a second unit
+        elif layer in (2, 3):  # into a unit of the second layer
             unit, source = index, 1.0
             if layer == 2:
                 unit, source = index % self.w3.size, self.after1[index // self.w3.size]
@@ -168,11 +168,11 @@ class _Pass:
 
 @cache
 def typical_spread(network: Network, steps: int = 2000) -> Float[np.ndarray, " d"]:
-    r"""A standard deviation of p(w_j | w_-j) for every weight, the same in all of an array.
+    r"""A typical standard deviation of p(w_j | w_-j) for every weight, equal within an array.
 
-    The median over the array's weights, at a mode of the posterior, of
-    :math:`(\sigma^{-2} + \tau \sum_i (df(x_i)/dw_j)^2)^{-1/2}`. Units may change places between
-    chains, so that weights of one array are alike, and only they.
+    It is the median over the array's weights, at a mode of the posterior, of
+    :math:`(\sigma^{-2} + \tau \sum_i (df(x_i)/dw_j)^2)^{-1/2}`. Units of a layer are exchangeable
+    between chains, so that weights of one array have the same distribution, and only they do.
     """
     import optax
 
@@ -180,7 +180,7 @@ def typical_spread(network: Network, steps: int = 2000) -> Float[np.ndarray, " d
     start = network.prior_sd * np.random.default_rng(0).normal(size=network.dim)
 
     @jax.jit
-    def found(w: Array) -> Array:
+    def spreads_at_mode(w: Array) -> Array:
         def step(_: Array, state: tuple) -> tuple:
             w, moments = state
             updates, moments = adam.update(-jax.grad(network.log_density)(w), moments)
@@ -191,6 +191,6 @@ def typical_spread(network: Network, steps: int = 2000) -> Float[np.ndarray, " d
         return (network.prior_sd**-2 + network.precision * jnp.sum(slopes**2, axis=0)) ** -0.5
 
     with jax.enable_x64(True):
-        each = np.asarray(found(jnp.asarray(start)))
+        spreads = np.asarray(spreads_at_mode(jnp.asarray(start)))
     layers = network.layer()
-    return np.array([np.median(each[layers == layer]) for layer in layers])
+    return np.array([np.median(spreads[layers == layer]) for layer in layers])

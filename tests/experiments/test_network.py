@@ -1,4 +1,4 @@
-"""The Bayesian network: its size, its line scores by hand, and its minibatches."""
+"""The Bayesian network: its size, its hand-written line scores, and its minibatches."""
 
 import jax
 import jax.numpy as jnp
@@ -19,8 +19,8 @@ def test_the_paper_s_network_has_701_weights():
     assert np.bincount(paper.layer()).tolist() == [240, 40, 400, 10, 10, 1]
 
 
-def test_line_scores_by_hand_are_the_derivatives():
-    """Of every weight, in any order; catches a unit or a layer that is mistaken for another."""
+def test_hand_written_line_scores_are_the_derivatives():
+    """For every weight, in any order; catches a unit or a layer that is mistaken for another."""
     coordinates = RNG.permutation(SMALL.dim)
     x = RNG.normal(size=(3, SMALL.dim))
     y = RNG.normal(size=(3, SMALL.dim, 2))
@@ -32,13 +32,13 @@ def test_line_scores_by_hand_are_the_derivatives():
 def test_a_full_batch_has_the_gradient_of_the_posterior():
     with jax.enable_x64(True):
         w = jnp.asarray(RNG.normal(size=SMALL.dim))
-        found = SMALL.minibatch(20)(jax.random.key(0), w)
-        np.testing.assert_allclose(found, jax.grad(SMALL.log_density)(w), rtol=1e-10)
+        gradient = SMALL.minibatch(20)(jax.random.key(0), w)
+        np.testing.assert_allclose(gradient, jax.grad(SMALL.log_density)(w), rtol=1e-10)
 
 
-def test_the_typical_spread_is_one_number_an_array_and_below_the_prior_s():
+def test_the_typical_spread_is_one_number_for_each_array_and_below_that_of_the_prior():
     spread = typical_spread(SMALL, steps=200)
     assert [len(set(spread[SMALL.layer() == k])) for k in range(6)] == [1] * 6
     assert ((spread > 0) & (spread < 2)).all()
-    # of the output's bias
+    # the slope of the output by its own bias is 1
     assert spread[-1] == pytest.approx((1 / 4 + 10 * 20) ** -0.5)

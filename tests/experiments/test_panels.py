@@ -1,4 +1,4 @@
-"""The panels of the paper: each runs quickly, and shows what it says."""
+"""The panels of the paper: each can be run quickly, and shows what the page says."""
 
 import functools
 import json
@@ -18,23 +18,23 @@ from experiments import goodness_of_fit, right_marginals
 from experiments.engine import executors, runner
 from experiments.engine.page import SLOT, publish
 from experiments.engine.records import Store
-from experiments.engine.tasks import Task, cell
+from experiments.engine.tasks import Task, make_cell
 
 PANELS = {name: runner.load(f"experiments.{name}") for name in experiments.PANELS}
 
 
-AGAIN = [name for name in PANELS if name.endswith("_imq") or name == "laplace_noise_draws"]
+REPEATED = [name for name in PANELS if name.endswith("_imq") or name == "laplace_noise_draws"]
 
 
 @pytest.mark.parametrize(
     "names",
     [
-        pytest.param([name for name in PANELS if name not in AGAIN], id="one of each kind"),
-        pytest.param(AGAIN, id="the same with another kernel", marks=pytest.mark.full),
+        pytest.param([name for name in PANELS if name not in REPEATED], id="one of each kind"),
+        pytest.param(REPEATED, id="the same with another kernel", marks=pytest.mark.full),
     ],
 )
 def test_a_quick_run_leaves_results_and_figures(tmp_path, names):
-    """Several panels in one test: they share what is compiled."""
+    """Several panels in one test, as they share compiled functions."""
     panels = {name: PANELS[name] for name in names}
     with ThreadPoolExecutor(1) as executor:
         runner.run(list(panels.values()), tmp_path, executor, 1, quick=True)
@@ -56,7 +56,7 @@ def test_the_page_has_a_slot_for_every_panel(name):
 
 
 def test_a_task_is_pure():
-    """Run again, in another order, it gives the same."""
+    """Tasks give the same outcomes when they are run again in another order."""
     panel = PANELS["laplace_noise"]
     tasks = list(runner.wanted([panel], repetitions=1, quick=True))[:5]
     assert [panel.run(task) for task in tasks] == [panel.run(task) for task in tasks[::-1]][::-1]
@@ -68,33 +68,32 @@ WITH_CHAINS = {"sgld_network", "gibbs_factorisation", "biased_metropolis"}  # mi
 
 @pytest.mark.parametrize("study", sorted(set(STUDIES) - WITH_CHAINS))
 def test_committed_records_are_what_the_code_gives(study):
-    """Of every method the three cheapest: a change that outdates records must take them away.
+    """The three cheapest tasks of every method: a change that outdates records must remove them.
 
-    Other processors sum in another order, so that a bootstrap or two of the 1000 may end on the
-    other side.
+    Other processors sum in another order, so that one or two of the 1000 bootstraps may end up on
+    the other side of the statistic.
     """
     folder = Path(experiments.__file__).parent
     recorded = Store(folder, study).read()
-    cost = {task: (task["n"] * task["d"], task.repetition) for task in recorded}
+    cheapest_first = sorted(recorded, key=lambda task: (task["n"] * task["d"], task.repetition))
     for method in {task.cell.method for task in recorded}:
-        own = sorted((task for task in recorded if task.cell.method == method), key=cost.get)
-        for task in own[:3]:
+        for task in [task for task in cheapest_first if task.cell.method == method][:3]:
             expected = pytest.approx(recorded[task].outcome, rel=0.01, abs=0.0021)
             assert STUDIES[study].run(task) == expected, task
 
 
-OF_CHAINS = {  # a task of a minute or two, and what must come again, by name
+CHAIN_RECORDS = {  # a task of a minute or two, and the values that are compared, by name
     "sgld_network": (
         lambda task: task.cell.method == "SGLD" and task["step"] == 1e-4,
-        lambda found: found["kccsd"] | {"log_posterior": found["log_posterior"]},
+        lambda outcome: outcome["kccsd"] | {"log_posterior": outcome["log_posterior"]},
     ),
     "gibbs_factorisation": (
         lambda task: task.cell.method == "frozen",
-        lambda found: {name: found[name] for name in ("kccsd_error", "imbalance", "rmse")},
+        lambda outcome: {name: outcome[name] for name in ("kccsd_error", "imbalance", "rmse")},
     ),
     "biased_metropolis": (
         lambda task: task["bias"] == 0.2,
-        lambda found: {name: found[name] for name in ("kccsd", "one_step", "sd")},
+        lambda outcome: {name: outcome[name] for name in ("kccsd", "one_step", "sd")},
     ),
 }
 
@@ -104,38 +103,37 @@ OF_CHAINS = {  # a task of a minute or two, and what must come again, by name
 def test_committed_records_of_chains_are_what_the_code_gives(study):
     """Catches records of another sampler, prior, kernel or stand-in.
 
-    On another processor chains part from their twins: means are compared, with the spread of the
-    chains. Data are needed, as for `make reproduce`.
+    On another processor chains diverge from the recorded ones, so means are compared, up to 4
+    standard errors over the chains. Needs the data sets, as `make reproduce` does.
     """
-    wanted, values = OF_CHAINS[study]
+    wanted, values = CHAIN_RECORDS[study]
     recorded = Store(Path(experiments.__file__).parent, study).read()
     task = next(task for task in recorded if wanted(task))
     before, now = values(recorded[task].outcome), values(STUDIES[study].run(task))
-    for name, each in before.items():
-        error = 4 * np.std(each) / np.sqrt(len(each)) + 0.01 * np.abs(np.mean(each))
-        assert np.mean(now[name]) == pytest.approx(np.mean(each), abs=error), name
+    for name, chains in before.items():
+        error = 4 * np.std(chains) / np.sqrt(len(chains)) + 0.01 * np.abs(np.mean(chains))
+        assert np.mean(now[name]) == pytest.approx(np.mean(chains), abs=error), name
 
 
-def learnt(n):
-    """Of panel 6 with d = 30: how much better networks predict than marginals; the statistic."""
+def gains_and_statistics(n):
+    """For panel 6 with d = 30: how much better networks predict than marginals; the statistic."""
     runs = []
     for seed in range(5 if n == 500 else 1):
         draws, target = goodness_of_fit.laplace_noise(np.random.default_rng(seed), n, 30)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", sw.SteinwiseWarning)  # that nothing was learnt
-            result = sw.check(draws, target, method="kccsd", seed=seed)
-        gains = [row.marginal_loss - row.validation_loss for row in result.learnt]
-        runs.append((gains, result.statistic))
+        with warnings.catch_warnings(action="ignore", category=sw.SteinwiseWarning):
+            result = sw.check(draws, target, method="kccsd", seed=seed)  # warns: nothing learned
+        losses = np.array([(row.marginal_loss, row.validation_loss) for row in result.learned])
+        runs.append((losses[:, 0] - losses[:, 1], result.statistic))
     gains, statistics = zip(*runs, strict=True)
     return np.array(gains), np.array(statistics)
 
 
 def test_why_panel_6_is_not_as_in_the_paper():
-    """What the page says: too few draws to learn from, and a negative mean with what was learnt."""
-    gains, statistics = learnt(500)
+    """What the page says: too few draws to learn from, and a negative mean with such stand-ins."""
+    gains, statistics = gains_and_statistics(500)
     assert abs(gains.mean()) < 0.03
     assert np.median(statistics) < 0
-    gains, statistics = learnt(5000)
+    gains, statistics = gains_and_statistics(5000)
     assert (gains > 0.05).all()
     assert statistics[0] > 0
 
@@ -152,7 +150,7 @@ def test_panels_of_a_study_run_their_tasks_in_the_same_way():
 def test_imq_panels_change_the_kernel_of_every_method_that_has_one():
     for name in ("laplace_dimensions", "laplace_draws", "laplace_time", "laplace_noise"):
         plain, imq = (
-            {one.method for one in PANELS[which].cells(False)} for which in (name, f"{name}_imq")
+            {cell.method for cell in PANELS[which].cells(False)} for which in (name, f"{name}_imq")
         )
         assert plain & imq == {"default check", "KSDAgg"}
         assert {m.replace("RBF", "IMQ") for m in plain} == imq
@@ -160,11 +158,15 @@ def test_imq_panels_change_the_kernel_of_every_method_that_has_one():
 
 @pytest.mark.parametrize("problem", [goodness_of_fit.laplace, goodness_of_fit.laplace_noise])
 def test_means_and_covariances_are_right(problem):
-    draws, target = problem(np.random.default_rng(0), 200_000, 3)
-    np.testing.assert_allclose(draws.mean(axis=0), target.mean, atol=0.02)
-    np.testing.assert_allclose(np.cov(draws.T), target.covariance, atol=0.05)
+    """Up to 5 standard errors; the kurtosis is not that of a normal distribution."""
+    n = 200_000
+    draws, target = problem(np.random.default_rng(0), n, 3)
+    assert (np.abs(draws.mean(axis=0) - target.mean) < 5 * draws.std(axis=0) / np.sqrt(n)).all()
+    products = draws[:, :, None] * draws[:, None]
+    covariance_error = 5 * products.std(axis=0) / np.sqrt(n)
+    assert (np.abs(products.mean(axis=0) - target.covariance) < covariance_error).all()
     excess = (draws**4).mean(axis=0) / (draws**2).mean(axis=0) ** 2 - 3
-    assert (excess > 0.5).all()  # 3 for Laplace, 3/4 for half of the variance
+    assert (excess > 0.5).all()  # 3 for Laplace, 3/4 if only half of the variance is Laplace
 
 
 def test_the_closed_form_of_panel_5():
@@ -182,20 +184,20 @@ def test_the_closed_form_of_panel_5():
 
 
 def test_exact_kccsd_of_panel_5_has_its_value():
-    panel, one = PANELS["right_marginals"], cell(right_marginals.EXACT, n=100, d=3)
-    values = [panel.run(Task("s", one, r))["value"] for r in range(50)]
+    panel, cell = PANELS["right_marginals"], make_cell(right_marginals.EXACT, n=100, d=3)
+    values = [panel.run(Task("s", cell, r))["value"] for r in range(50)]
     error = np.std(values) / np.sqrt(50)
     assert abs(np.mean(values) - right_marginals.true_value(3)) < 4 * error < 0.1
 
 
 def test_rejections_count_pvalues_at_the_level():
-    found = goodness_of_fit.rejections([0.05, 0.0501, 0.01, 1.0])
-    assert found["rejections"] == 2
-    assert found["interval"] == [0.0676, 0.9324]  # Clopper and Pearson
+    counted = goodness_of_fit.rejections([0.05, 0.0501, 0.01, 1.0])
+    assert counted["rejections"] == 2
+    assert counted["interval"] == [0.0676, 0.9324]  # Clopper and Pearson
 
 
 def test_command_line(tmp_path, monkeypatch):
-    """With a thread for the processes: those are in test_runner."""
+    """With a thread in place of processes, which test_runner has."""
     monkeypatch.setattr(executors, "processes", ThreadPoolExecutor)
     options = ["right_marginals", "--quick", "--into", str(tmp_path)]
     call = functools.partial(CliRunner().invoke, command_line.main, env=executors.ONE_THREAD)

@@ -1,4 +1,4 @@
-"""Records survive a process killed at any byte, and end as the same bytes."""
+"""Records survive a process killed at any byte, and the same tasks give the same bytes."""
 
 import gzip
 import json
@@ -8,9 +8,9 @@ import pytest
 
 from experiments.engine import records
 from experiments.engine.records import Done, Store
-from experiments.engine.tasks import Task, cell
+from experiments.engine.tasks import Task, make_cell
 
-TASKS = [Task("s", cell(method, n=n), r) for method in "ab" for n in (5, 10) for r in range(3)]
+TASKS = [Task("s", make_cell(method, n=n), r) for method in "ab" for n in (5, 10) for r in range(3)]
 
 
 def add(store: Store, tasks, seconds: float = 1.0) -> None:
@@ -19,7 +19,7 @@ def add(store: Store, tasks, seconds: float = 1.0) -> None:
             record(task, Done({"value": task.repetition / 3}, seconds))
 
 
-def test_what_is_recorded_is_read(tmp_path):
+def test_recorded_tasks_are_read_back(tmp_path):
     store = Store(tmp_path, "s")
     assert store.read() == {}
     add(store, reversed(TASKS))
@@ -30,16 +30,16 @@ def test_what_is_recorded_is_read(tmp_path):
     assert store.read()[TASKS[1]] == Done({"value": 1 / 3}, 1.0)
 
 
-def test_files_do_not_depend_on_the_order_of_work_nor_on_the_clock(tmp_path):
-    one, other = Store(tmp_path / "one", "s"), Store(tmp_path / "other", "s")
-    add(one, TASKS, seconds=1.0)
-    one.merge()
+def test_files_depend_neither_on_the_order_of_work_nor_on_the_clock(tmp_path):
+    at_once, in_parts = Store(tmp_path / "at once", "s"), Store(tmp_path / "in parts", "s")
+    add(at_once, TASKS, seconds=1.0)
+    at_once.merge()
     for tasks in (TASKS[5:8], TASKS[:5], TASKS[8:]):
-        add(other, tasks, seconds=2.0)
-        other.merge()
-    assert one.outcomes.read_bytes() == other.outcomes.read_bytes()
-    assert one.times.read_bytes() != other.times.read_bytes()
-    assert b"seconds" not in gzip.decompress(one.outcomes.read_bytes())
+        add(in_parts, tasks, seconds=2.0)
+        in_parts.merge()
+    assert at_once.outcomes.read_bytes() == in_parts.outcomes.read_bytes()
+    assert at_once.times.read_bytes() != in_parts.times.read_bytes()
+    assert b"seconds" not in gzip.decompress(at_once.outcomes.read_bytes())
 
 
 @pytest.mark.parametrize("cut", [1, 10, 60])
@@ -48,7 +48,7 @@ def test_a_torn_last_line_is_dropped(tmp_path, cut):
     add(store, TASKS[:3])
     store.live.write_bytes(store.live.read_bytes()[:-cut])
     assert list(store.read()) == TASKS[:2]
-    add(store, TASKS[2:4])  # must not be glued to what is left of the torn line
+    add(store, TASKS[2:4])  # must not be appended to the rest of the torn line
     assert list(store.read()) == TASKS[:4]
 
 
@@ -85,12 +85,12 @@ def test_times_may_be_missing(tmp_path):
     store.merge()
     store.times.unlink()
     assert store.read()[TASKS[0]] == Done({"value": 0.0}, None)
-    add(store, [Task("s", cell("c", n=5), 0)])
+    add(store, [Task("s", make_cell("c", n=5), 0)])
     store.merge()
     assert len(store.read()) == len(TASKS) + 1
 
 
-def test_two_runs_do_not_write_to_one_file(tmp_path):
+def test_two_runs_cannot_write_to_the_same_file(tmp_path):
     store = Store(tmp_path, "s")
     with store.adding(), pytest.raises(RuntimeError, match="another run is adding to"):
         add(store, TASKS)
@@ -106,7 +106,7 @@ def test_outcomes_must_be_json(tmp_path, value):
 
 
 @pytest.mark.parametrize("line", ["what", json.dumps({"method": "a"}), "3"])
-def test_a_line_that_is_no_task_is_named(tmp_path, line):
+def test_the_error_for_a_line_that_is_not_a_task_names_the_line(tmp_path, line):
     store = Store(tmp_path, "s")
     add(store, TASKS[:1])
     with store.live.open("a") as file:

@@ -1,13 +1,19 @@
-"""Runs end in the same files however they are run: at once, killed and resumed, on a cluster."""
+"""A run gives the same files in whatever way it is run: at once, killed and resumed, on Dask."""
 
+import concurrent.futures
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -30,7 +36,7 @@ def run(folder: Path, **options) -> None:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """All files that must be the same, by name: all but the times."""
+    """The files that must not differ, by name: all but the times."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -61,7 +67,7 @@ def test_two_processes_give_the_same_bytes(tmp_path, at_once):
 
 
 def test_processes_start_afresh():
-    """Catches a fork, after which JAX may hang: it would have the modules of this one."""
+    """Catches a fork, after which JAX may hang: a fork would have this process's modules."""
     assert "jax" in sys.modules
     with executors.processes(1) as executor:
         assert not executor.submit(eval, "'jax' in __import__('sys').modules").result()
@@ -77,46 +83,52 @@ def test_more_repetitions_are_added_to_what_is_there(tmp_path, at_once, monkeypa
     assert len(again) == len(set(again)) == TASKS * 3 // 5
 
 
-def test_killed_at_once_and_resumed(tmp_path, at_once, monkeypatch):
-    """SIGKILL, which nothing can catch: its workers end too, and no finished task is repeated."""
+def test_killed_and_resumed(tmp_path, at_once, monkeypatch):
+    """SIGKILL, which cannot be caught: the workers end too, and no finished task is repeated.
+
+    The toy's tasks hang after the first repetition, so that the run is never done before it is
+    killed, however slow this test is.
+    """
     folder, log = tmp_path / "killed", tmp_path / "log"
     store = Store(folder, "toys")
     monkeypatch.setenv(toy.LOG, str(log))
-    monkeypatch.setenv(toy.PAUSE, "0.2")
+    monkeypatch.setenv(toy.HANG, "yes")
     child = subprocess.Popen([sys.executable, "-m", "tests.experiments.toy", str(folder)])
-    wait_until(lambda: store.live.exists() and store.live.read_bytes().count(b"\n") >= 3)
+    wait_until(lambda: store.live.exists() and store.live.read_bytes().count(b"\n") == 4)
     workers = children(child.pid)
     assert len(workers) >= 2
     child.send_signal(signal.SIGKILL)
     child.wait()
     wait_until(lambda: not any(alive(pid) for pid in workers))
     finished = {str(task) for task in store.read()}
-    assert 3 <= len(finished) < TASKS
+    assert len(finished) == 4
 
     log.write_text("")
-    monkeypatch.setenv(toy.PAUSE, "0")
+    monkeypatch.delenv(toy.HANG)
     run(folder)
-    assert finished.isdisjoint(log.read_text().splitlines())
+    resumed = log.read_text().splitlines()
+    assert finished.isdisjoint(resumed)
+    assert len(resumed) == TASKS - 4
     assert contents(folder) == at_once
 
 
 def wait_until(condition, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "it did not come true in time"
+        assert time.monotonic() < end, f"the condition did not become true in {seconds} s"
         time.sleep(0.05)
 
 
 def children(pid: int) -> list[int]:
-    found = []
+    pids = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended meanwhile
+        except OSError:  # the process has ended in the meantime
             continue
         if int(fields[1]) == pid:
-            found.append(int(stat.parent.name))
-    return found
+            pids.append(int(stat.parent.name))
+    return pids
 
 
 def alive(pid: int) -> bool:
@@ -127,11 +139,15 @@ def alive(pid: int) -> bool:
         return False
 
 
+@contextlib.contextmanager
+def local_cluster(**options: Any) -> Iterator[Any]:
+    with LocalCluster(dashboard_address=":0", **options) as cluster:
+        yield cluster
+
+
 def test_a_cluster_gives_the_same_bytes(tmp_path, at_once):
     with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-        ) as local,
+        local_cluster(n_workers=2, threads_per_worker=1, processes=True) as local,
         executors.cluster(local.scheduler_address) as (executor, workers),
     ):
         assert workers == 2
@@ -141,11 +157,9 @@ def test_a_cluster_gives_the_same_bytes(tmp_path, at_once):
 
 
 def test_workers_with_several_threads_are_refused():
-    """Catches CPU seconds that count what another thread did."""
+    """Catches CPU seconds that include the work of another thread."""
     with (
-        LocalCluster(
-            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
-        ) as local,
+        local_cluster(n_workers=1, threads_per_worker=2, processes=False) as local,
         pytest.raises(RuntimeError, match="--nthreads 1"),
         executors.cluster(local.scheduler_address),
     ):
@@ -153,10 +167,10 @@ def test_workers_with_several_threads_are_refused():
 
 
 def test_a_cluster_without_workers_is_refused(monkeypatch):
-    """Catches a run that waits for ever, with nothing under way."""
-    monkeypatch.setattr(executors, "PATIENCE", 0.2)
+    """Catches a run that waits forever, with nothing to wait for."""
+    monkeypatch.setattr(executors, "WORKER_TIMEOUT", 0.2)
     with (
-        LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as local,
+        local_cluster(n_workers=0, processes=False) as local,
         pytest.raises(RuntimeError, match=r"has no workers after 0\.2 s"),
         executors.cluster(local.scheduler_address),
     ):
@@ -164,16 +178,14 @@ def test_a_cluster_without_workers_is_refused(monkeypatch):
 
 
 def test_the_command_runs_on_the_cluster_it_is_given(monkeypatch, tmp_path):
-    """Catches an address that is not passed on; what a cluster does is tested above."""
+    """Catches an address that is not passed on; clusters themselves are tested above."""
     seen = []
 
     def run(panels, folder, executor, workers, **options):
         seen.append((executor.submit(os.getpid).result(), workers, folder, options))
 
     monkeypatch.setattr(runner, "run", run)
-    with LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
-    ) as local:
+    with local_cluster(n_workers=1, threads_per_worker=1, processes=True) as local:
         options = ["right_draws", "--dask", local.scheduler_address, "--into", str(tmp_path)]
         CliRunner().invoke(command, [*options, "--repetitions", "2"], catch_exceptions=False)
         (worker,) = local.workers.values()
@@ -222,32 +234,44 @@ class Failing(toy.Toy):
         return super().run(task)
 
 
-def test_a_task_that_fails_is_named_and_those_before_it_stay(tmp_path, monkeypatch):
+def test_a_failed_task_is_named_and_finished_ones_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(toy, "PANEL", Failing("tests.experiments.toy", "toys"))
     with pytest.raises(ArithmeticError) as caught:
         run(tmp_path)
-    assert ", toys: KSD (RBF), n = 10, repetition 1; what" in caught.value.__notes__[0]
+    assert ", toys: KSD (RBF), n = 10, repetition 1; finished" in caught.value.__notes__[0]
     assert len(Store(tmp_path, "toys").read()) == 4
 
 
-def test_what_is_under_way_when_a_task_fails_is_not_lost():
-    """The second fails while the first runs; the third never starts."""
-    started = []
+def test_running_calls_are_finished_when_another_fails():
+    """The second call fails while the first is running; the third never starts."""
+    started, first_started, second_failed = [], threading.Event(), threading.Event()
 
-    def call(name: str, seconds: float) -> str:
+    def call(name: str) -> str:
         started.append(name)
-        time.sleep(seconds)
-        if name == "fails":
+        if name == "first":
+            first_started.set()
+            assert second_failed.wait(60)
+        if name == "second":
+            assert first_started.wait(60)
             raise ArithmeticError("no")
         return name
 
-    calls = {i: (call, *of) for i, of in enumerate([("long", 0.4), ("fails", 0), ("never", 0)])}
-    with ThreadPoolExecutor(2) as executor:
-        found = executors.perform_calls(calls, executor, 2)
-        assert next(found) == (0, "long")
+    class Watched(ThreadPoolExecutor):
+        """Lets the first call end only after the second one has failed."""
+
+        def submit(self, fn, /, *arguments, **keywords):
+            future = super().submit(fn, *arguments, **keywords)
+            if arguments == ("second",):
+                future.add_done_callback(lambda _: second_failed.set())
+            return future
+
+    calls = {name: (call, name) for name in ("first", "second", "third")}
+    with Watched(2) as executor:
+        results = executors.perform_calls(calls, executor, 2)
+        assert next(results) == ("first", "first")
         with pytest.raises(ArithmeticError):
-            next(found)
-    assert started == ["long", "fails"]
+            next(results)
+    assert started == ["first", "second"]
 
 
 def test_a_timed_task_without_its_time_is_run_again(tmp_path, monkeypatch):
@@ -264,12 +288,21 @@ def test_a_timed_task_without_its_time_is_run_again(tmp_path, monkeypatch):
     assert all(done.seconds is not None for done in after.values())
 
 
-def test_timed_tasks_run_twice_and_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(toy, "PANEL", toy.Toy("tests.experiments.toy", "toys", timed=True))
+@pytest.mark.parametrize("timed", [False, True])
+def test_timed_tasks_run_twice_and_alone(tmp_path, monkeypatch, timed):
+    """Other tasks run once, up to two for each worker being submitted at a time."""
+    in_flight = []
+
+    def wait(futures, **options):
+        in_flight.append(len(futures))
+        return concurrent.futures.wait(futures, **options)
+
+    monkeypatch.setattr(executors, "wait", wait)
+    monkeypatch.setattr(toy, "PANEL", toy.Toy("tests.experiments.toy", "toys", timed=timed))
     monkeypatch.setenv(toy.LOG, str(tmp_path / "log"))
-    monkeypatch.setenv(toy.PAUSE, "0.001")
     with ThreadPoolExecutor(4) as executor:
         runner.run([toy.PANEL], tmp_path, executor, 4)
-    log = (tmp_path / "log").read_text().splitlines()
-    assert log[::2] == log[1::2]
-    assert len(log) == 2 * TASKS
+    counts = Counter((tmp_path / "log").read_text().splitlines())
+    assert len(counts) == TASKS
+    assert set(counts.values()) == {2 if timed else 1}
+    assert max(in_flight) == (1 if timed else 8)

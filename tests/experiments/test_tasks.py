@@ -1,6 +1,6 @@
 """Cells, tasks and their random numbers."""
 
-from experiments.engine.tasks import Task, cell
+from experiments.engine.tasks import Task, make_cell
 
 
 def first_number(task: Task) -> float:
@@ -8,20 +8,20 @@ def first_number(task: Task) -> float:
 
 
 def test_the_order_in_which_a_setting_is_written_does_not_matter():
-    assert cell("a", n=1, d=2) == cell("a", d=2, n=1)
+    assert make_cell("a", n=1, d=2) == make_cell("a", d=2, n=1)
 
 
-def test_methods_share_draws_and_nothing_else_does():
-    task = Task("s", cell("a", n=1), 0)
-    assert first_number(task) == first_number(Task("s", cell("b", n=1), 0))
-    others = [Task("t", cell("a", n=1), 0), Task("s", cell("a", n=2), 0)]
-    others += [Task("s", cell("a", m=1), 0), Task("s", cell("a", n=1), 1)]
-    assert len({first_number(one) for one in [task, *others]}) == 5
+def test_only_methods_of_a_setting_and_repetition_share_draws():
+    task = Task("s", make_cell("a", n=1), 0)
+    assert first_number(task) == first_number(Task("s", make_cell("b", n=1), 0))
+    others = [Task("t", make_cell("a", n=1), 0), Task("s", make_cell("a", n=2), 0)]
+    others += [Task("s", make_cell("a", m=1), 0), Task("s", make_cell("a", n=1), 1)]
+    assert len({first_number(other) for other in [task, *others]}) == 5
 
 
 def test_every_task_has_a_seed_of_its_own():
     tasks = [
-        Task(study, cell(method, n=n), repetition)
+        Task(study, make_cell(method, n=n), repetition)
         for study in ("s", "t")
         for method in ("a", "b")
         for n in (1, 2)
@@ -30,8 +30,8 @@ def test_every_task_has_a_seed_of_its_own():
     assert len({task.seed() for task in tasks}) == len(tasks)
 
 
-def test_seeds_stay_what_they_are():
-    """Committed records would no longer be those of their tasks."""
-    task = Task("laplace", cell("KSD (RBF)", n=1000, d=30), 7)
+def test_seeds_do_not_change():
+    """Otherwise the committed records would not be those of their tasks."""
+    task = Task("laplace", make_cell("KSD (RBF)", n=1000, d=30), 7)
     assert task.seed() == 4747097680216935613
     assert round(first_number(task), 6) == 0.339809

@@ -12,37 +12,55 @@ import jax.numpy as jnp
 
 from experiments.engine import executors, figures, runner
 from experiments.engine.page import publish
-from experiments.engine.tasks import Cell, Found, Outcome, Panel, Seconds, Task, cell
+from experiments.engine.tasks import (
+    Cell,
+    Outcome,
+    OutcomesByCell,
+    Panel,
+    SecondsByCell,
+    Task,
+    make_cell,
+)
 
-LOG, PAUSE = "TOY_LOG", "TOY_PAUSE"  # environment variables
+LOG, HANG = "TOY_LOG", "TOY_HANG"  # environment variables: a file, any text
 
 
 @dataclass(frozen=True)
 class Toy(Panel):
-    """Means of normal draws, by JAX, which must not be forked."""
+    """Means of normal draws, by JAX, which must not be forked.
+
+    Tasks are written to the file in LOG when they start. With HANG set, only the first repetition
+    of every cell ends.
+    """
 
     def cells(self, quick: bool) -> Mapping[Cell, int]:
-        return {cell(m, n=n): 2 if quick else 5 for n in (10, 20) for m in ("KSD (RBF)", "KSDAgg")}
+        return {
+            make_cell(m, n=n): 2 if quick else 5 for n in (10, 20) for m in ("KSD (RBF)", "KSDAgg")
+        }
 
     def run(self, task: Task) -> Outcome:
         if LOG in os.environ:
             with open(os.environ[LOG], "a") as file:
                 file.write(f"{task}\n")
-        time.sleep(float(os.environ.get(PAUSE, 0)))
+        while HANG in os.environ and task.repetition > 0:
+            time.sleep(1)
         draws = task.draws_generator().normal(size=task["n"])
         return {"mean": float(jnp.mean(draws)), "seed": task.seed(), "none": None}
 
-    def summarise(self, found: Found) -> dict[str, Any]:
-        return {str(one): [outcome["mean"] for outcome in got] for one, got in found.items()}
+    def summarise(self, outcomes: OutcomesByCell) -> dict[str, Any]:
+        return {
+            str(cell): [outcome["mean"] for outcome in repetitions]
+            for cell, repetitions in outcomes.items()
+        }
 
-    def figure(self, summary: dict[str, Any], seconds: Seconds):  # noqa: ARG002
+    def figure(self, summary: dict[str, Any], seconds: SecondsByCell):  # noqa: ARG002
         figure, ax = figures.new_axes("toy", "repetition", "mean")
         for name, means in summary.items():
             ax.plot(means, label=name)
         figures.legend(figure, "a note")
         return figure
 
-    def measured(self, summary: dict[str, Any], seconds: Seconds) -> str:  # noqa: ARG002
+    def measured(self, summary: dict[str, Any], seconds: SecondsByCell) -> str:  # noqa: ARG002
         return f"{len(summary)} cells\n"
 
 
