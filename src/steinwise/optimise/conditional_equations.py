@@ -16,7 +16,7 @@ from steinwise.draws.samples import Samples
 from steinwise.functional import kccsd_contributions
 from steinwise.kernels import AbstractKernel
 from steinwise.kernels.per_coordinate import one_per_coordinate
-from steinwise.methods import KCCSD
+from steinwise.methods.kccsd import KCCSD
 from steinwise.optimise.equations import AbstractEquations, EstimationProblem
 from steinwise.optimise.model import Matrix, Model, Vector, evaluate_rows, per_row
 

@@ -26,30 +26,35 @@ WORDS = {
     "sclmed": "scaled median",
     "smpcov": "sample covariance",
 }
-STEP = 1e-4  # of a difference quotient, in mean absolute deviations
+# The step of central difference quotients of scores, in units of the scaled space: near the cube
+# root of the rounding error times the scale, with room for scores of fewer digits.
+DIFFERENCE_STEP = 1e-4
+# The least eigenvalue of a covariance, as a share of the largest, that is not taken as rounding:
+# the inverse would otherwise multiply noise by more than 1e12.
+SINGULAR_SHARE = 1e-12
 
 Rows = Float[np.ndarray, "n d"]
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
-    """The coordinates that a discrepancy is measured in, and its preconditioner L there."""
+class ScaledSpace:
+    """Coordinates divided by a scale, in which the KSD is measured, and its preconditioner L."""
 
     scale: Float[np.ndarray, " d"]
-    matrix: Float[np.ndarray, "d d"]
-    words: str
+    matrix: Float[np.ndarray, "d d"]  # L
+    description: str
 
     @classmethod
-    def of(cls, rows: Rows, preconditioner: Any, standardise: bool) -> "Frame":
-        """The frame that these draws give."""
+    def of(cls, rows: Rows, preconditioner: Any, standardise: bool) -> "ScaledSpace":
+        """The scale and the preconditioner that these draws give."""
         if not isinstance(standardise, bool):
             raise InputError(f"standardise is {standardise!r}: expected True or False.")
         scale = np.ones(rows.shape[1])
         if standardise:
             scale = np.abs(rows - rows.mean(axis=0)).mean(axis=0)
         matrix = _matrix(rows / scale, preconditioner)
-        how = WORDS.get(preconditioner) if isinstance(preconditioner, str) else "given"
-        return cls(scale, matrix, f"IMQ kernel, {how} preconditioner")
+        kind = WORDS.get(preconditioner) if isinstance(preconditioner, str) else "given"
+        return cls(scale, matrix, f"IMQ kernel, {kind} preconditioner")
 
     @property
     def isotropic(self) -> bool:
@@ -59,13 +64,14 @@ class Frame:
     def positive_curvature(
         self, target: AbstractTarget, x: Rows, memory: int
     ) -> Float[np.ndarray, " n"]:
-        """The sum of the positive second derivatives of log p along the axes of the frame.
+        """The sum of the positive second derivatives of log p along the scaled coordinates.
 
-        By differences of the score along coordinate lines, which every target has.
+        By differences of the score along coordinate lines, which every target has. `x` is in the
+        coordinates of the target.
         """
-        every, h = np.arange(x.shape[1]), STEP * self.scale
+        coordinates, h = np.arange(x.shape[1]), DIFFERENCE_STEP * self.scale
         lines = x[..., None] + h[:, None] * np.array([-1.0, 1.0])
-        slopes = target.line_scores(x, every, lines, memory=memory)
+        slopes = target.line_scores(x, coordinates, lines, memory=memory)
         second = (slopes[..., 1] - slopes[..., 0]) / (2 * h) * self.scale**2
         return np.maximum(second, 0.0).sum(axis=1)
 
@@ -79,18 +85,19 @@ def _matrix(x: Rows, preconditioner: Any) -> Float[np.ndarray, "d d"]:
     if preconditioner in ("med", "sclmed"):
         from scipy.spatial.distance import pdist
 
-        some = x if n <= MEDIAN_ROWS else x[np.linspace(0, n - 1, MEDIAN_ROWS, dtype=int)]
-        median = float(np.median(pdist(some)))
+        # as the package stein-thinning takes them, rounded down
+        spaced = x if n <= MEDIAN_ROWS else x[np.linspace(0, n - 1, MEDIAN_ROWS, dtype=int)]
+        median = float(np.median(pdist(spaced)))
         if median == 0:
             raise InputError(
                 "the median distance is 0: more than half of the pairs of draws are equal. Pass "
                 "preconditioner='id', or drop the repeated draws."
             )
-        return np.eye(d) / median**2 * (np.log(len(some)) if preconditioner == "sclmed" else 1.0)
+        return np.eye(d) / median**2 * (np.log(len(spaced)) if preconditioner == "sclmed" else 1.0)
     if preconditioner == "smpcov":
         covariance = np.atleast_2d(np.cov(x, rowvar=False))
         eigenvalues = np.linalg.eigvalsh(covariance)
-        if eigenvalues[0] <= 1e-12 * eigenvalues[-1]:
+        if eigenvalues[0] <= SINGULAR_SHARE * eigenvalues[-1]:
             raise InputError(
                 f"the covariance of the {n} draws of {d} coordinates is singular: expected more "
                 "draws than coordinates, none a linear function of the others. Pass "
@@ -117,42 +124,56 @@ def _given(value: Any, d: int) -> Float[np.ndarray, "d d"]:
     return matrix
 
 
+@dataclass(frozen=True, eq=False)
 class SteinColumns:
     """k_0 between fixed points and any other, at the price of one product of matrices.
 
-    What belongs to a fixed point alone is computed once. Points and scores are those of the frame,
-    and each is a column: a product then gives contiguous rows.
+    What belongs to a fixed point alone is computed once. Points and scores are those of the scaled
+    space, and each is a column: a product then gives contiguous rows.
     """
 
-    def __init__(self, frame: Frame, x: Rows, score: Rows) -> None:
+    centre: Float[np.ndarray, " d"]  # of the points
+    matrix: Float[np.ndarray, "d d"]  # L
+    multiple: float | None  # of the identity, if L is one
+    columns: Float[np.ndarray, "two_d n"]  # L (x - centre) above the scores
+    lengths: Float[np.ndarray, " n"]  # (x - centre)' L (x - centre)
+    along: Float[np.ndarray, " n"]  # <score, L (x - centre)>
+    steepness: Float[np.ndarray, " n"]  # |L (x - centre)|^2
+    diagonal: Float[np.ndarray, " n"]  # k_0(x, x)
+
+    @classmethod
+    def of(cls, space: ScaledSpace, x: Rows, score: Rows) -> "SteinColumns":
         # squares of differences lose digits far from 0; a shift changes nothing else
-        self.centre = x.mean(axis=0)
-        x = x - self.centre
-        self.matrix, self.trace = frame.matrix, float(np.trace(frame.matrix))
-        self.common = float(frame.matrix[0, 0]) if frame.isotropic else None
-        preconditioned = x @ frame.matrix
-        self.columns = np.concatenate([preconditioned.T, score.T])
-        self.lengths = np.einsum("nd,nd->n", x, preconditioned)
-        self.along = np.einsum("nd,nd->n", score, preconditioned)
-        self.steepness = np.einsum("nd,nd->n", preconditioned, preconditioned)
-        self.diagonal = np.einsum("nd,nd->n", score, score) + self.trace
+        centre = x.mean(axis=0)
+        x = x - centre
+        preconditioned = x @ space.matrix
+        return cls(
+            centre=centre,
+            matrix=space.matrix,
+            multiple=float(space.matrix[0, 0]) if space.isotropic else None,
+            columns=np.concatenate([preconditioned.T, score.T]),
+            lengths=np.einsum("nd,nd->n", x, preconditioned),
+            along=np.einsum("nd,nd->n", score, preconditioned),
+            steepness=np.einsum("nd,nd->n", preconditioned, preconditioned),
+            diagonal=np.einsum("nd,nd->n", score, score) + float(np.trace(space.matrix)),
+        )
 
     def with_point(
         self, y: Float[np.ndarray, " d"], score_y: Float[np.ndarray, " d"]
     ) -> Float[np.ndarray, " n"]:
         """k_0(x_i, y) for all fixed points x_i."""
         y = y - self.centre
-        ly, nothing = y @ self.matrix, np.zeros(len(y))
-        rows = [(y, nothing), (score_y, ly), (nothing, score_y)]
-        if self.common is None:
-            rows.append((ly, nothing))
+        ly, zeros = y @ self.matrix, np.zeros(len(y))
+        rows = [(y, zeros), (score_y, ly), (zeros, score_y)]
+        if self.multiple is None:
+            rows.append((ly, zeros))
         products = np.stack([np.concatenate(row) for row in rows]) @ self.columns
         distance = np.maximum(self.lengths + y @ ly - 2 * products[0], 0.0)
         along = self.along + score_y @ ly - products[1]
-        if self.common is None:
+        if self.multiple is None:
             steepness = self.steepness + ly @ ly - 2 * products[3]
         else:
-            steepness = self.common * distance
+            steepness = self.multiple * distance
         inverse = 1 / (1 + distance)
-        inner = self.trace + along - 3 * steepness * inverse
+        inner = float(np.trace(self.matrix)) + along - 3 * steepness * inverse
         return np.sqrt(inverse) * (products[2] + inverse * inner)

@@ -15,10 +15,10 @@ from steinwise.optimise.model import Matrix, Vector
 # The gradient, relative to the objective at theta0 (or to 1e-6, if that is smaller), at which the
 # first search ends. It only has to come near the root.
 ROUGH = 1e-6
-# Solutions with the y-side held fixed, each starting from the last. Usually three or four are
-# enough; a fit that has not settled after this many jumps between roots or drifts to infinity.
-MOST_ROUNDS = 30
-MOST_EVALUATIONS = 100  # of the equation in one round; Newton steps from a good start need about 5
+# Rounds with the y-side held fixed, each from the last root, and evaluations in a round. Normal,
+# quartic and Student-t models take 2 to 7 rounds of at most 6 evaluations; a fit that takes ten
+# times as many moves between roots or drifts to infinity.
+MOST_ROUNDS, MOST_EVALUATIONS = 30, 100
 # The step, relative to the parameters, at which a root counts as found: far below any standard
 # error, and above what is lost to rounding in sums over millions of pairs.
 SMALL_STEP = 1e-7
