@@ -14,7 +14,7 @@ when x comes from p. So the mean is 0 for right draws, and signs calibrate it, a
 landmarks are tested with the others.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,7 +22,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from steinwise._internal.compiled import precision
+from steinwise._internal.compiled import call_in_chunks, precision, rows_of
 from steinwise._internal.memory import chunks
 from steinwise._internal.random import stream
 from steinwise._internal.run_options import RunOptions
@@ -131,19 +131,17 @@ class NystromProduct(AbstractStatistic):
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
         n, m = len(self.x), len(self.chosen)
         sums, marks = np.zeros((batches.count, m)), (self.x[self.chosen], self.score[self.chosen])
-        rows = int(np.clip(self.memory // (8 * COPIES * m), 1, ROWS_PER_CHUNK))
-        for part in chunks(n, rows):
-            # in chunks of one shape, of which only the sums over batches are kept
-            index = np.minimum(np.arange(part.start, part.start + rows), n - 1)
-            gram = _gram(self.kernel, (self.x[index], self.score[index]), marks)
-            add_rows(sums, gram[: part.stop - part.start], part.start, batches.bounds)
-        projected = _project(sums, _gram(self.kernel, marks, marks))
+        size = int(np.clip(self.memory // (8 * COPIES * m), 1, ROWS_PER_CHUNK))
+        for part in chunks(n, size):
+            rows, count = rows_of(self.x[part], self.score[part]), part.stop - part.start
+            gram = call_in_chunks(
+                lambda x, b: _stein_gram(self.kernel, x, b, *marks), rows, count, size
+            )
+            add_rows(sums, gram, part.start, batches.bounds)
+        with precision():
+            own = np.asarray(_stein_gram(self.kernel, *marks, *marks))
+        projected = _project(sums, own)
         yield BatchSums((projected @ projected.T)[None, None], batches)
-
-
-def _gram(kernel: AbstractKernel, rows: Sequence, others: Sequence) -> Float[np.ndarray, "a b"]:
-    with precision():
-        return np.asarray(_stein_gram(kernel, *rows, *others))
 
 
 @jax.jit

@@ -83,7 +83,7 @@ class FeatureMeans(AbstractStatistic):
         """Normal sums with the second moments of the target's features, and their spread.
 
         Features of N draws of the target times N standard normal numbers have those moments, and no
-        matrix of d M rows is ever features.
+        matrix of d M rows is ever made.
         """
         assert self.reference is not None
         rng = stream(seed, "target null")
