@@ -9,21 +9,21 @@ import numpy as np
 import steinwise as sw
 from benchmarks.targets import gaussian_conditionals
 from steinwise._internal.run_options import RunOptions
-from steinwise.calibration.batches import plan_batches
+from steinwise.calibration.batch_plan import plan_batches
+from steinwise.calibration.batches import Batches
 from steinwise.conditionals import KDE, Histogram, Linear, MixtureDensity
 from steinwise.draws.samples import Samples
-from steinwise.methods import (
-    FSSD,
-    KCCSD,
-    KSD,
-    RFSD,
-    AbstractMethod,
-    GraphicalKSD,
-    KSDAgg,
-    NystromKSD,
-    SlicedKSD,
-    Transported,
-)
+from steinwise.methods import Transported
+from steinwise.methods.base import AbstractFitted, AbstractMethod
+from steinwise.methods.fssd import FSSD
+from steinwise.methods.graphical import GraphicalKSD
+from steinwise.methods.kccsd import KCCSD
+from steinwise.methods.ksd import KSD
+from steinwise.methods.ksdagg import KSDAgg
+from steinwise.methods.nystrom import NystromKSD
+from steinwise.methods.rfsd import RFSD
+from steinwise.methods.sksd import SlicedKSD
+from steinwise.methods.statistics import AbstractStatistic
 
 N = 60  # a batch each, so that the order of the draws cannot matter
 
@@ -85,7 +85,7 @@ def method(name: str, d: int) -> AbstractMethod:
     return found if isinstance(found, AbstractMethod) else found(d)
 
 
-def prepared(one: AbstractMethod, x: np.ndarray) -> list[tuple[AbstractMethod, Samples]]:
+def prepared(one: AbstractMethod, x: np.ndarray) -> list[AbstractFitted]:
     """The method with what it learns from some of the draws, and the others, for every split."""
     samples = Samples.of(x, independent=True)
     with warnings.catch_warnings():
@@ -93,9 +93,16 @@ def prepared(one: AbstractMethod, x: np.ndarray) -> list[tuple[AbstractMethod, S
         return list(one.prepare(samples, normal(samples.dim), RunOptions()))
 
 
-def statistic(fitted: AbstractMethod, tested: Samples) -> float:
+def batches_of_one_draw(fitted: AbstractFitted, statistic: AbstractStatistic) -> Batches:
     """As in `sw.check`, with a batch for every draw: pairs inside a batch are left out."""
-    found = fitted.statistic(tested, normal(tested.dim), RunOptions())
-    plan = plan_batches(tested, found.averaged, most=found.most_batches)
-    assert plan.batches.count == tested.n
-    return fitted.calibrate(found, plan.batches, 99, 0).statistic
+    samples = fitted.samples
+    plan = plan_batches(samples, statistic.monitored_columns, most=statistic.most_batches)
+    assert plan.batches.count == samples.n
+    return plan.batches
+
+
+def value(fitted: AbstractFitted) -> float:
+    """The statistic of a check, with a batch for every draw."""
+    statistic = fitted.statistic(normal(fitted.samples.dim), RunOptions())
+    batches = batches_of_one_draw(fitted, statistic)
+    return fitted.test(statistic, batches, 99, 0).calibration.statistic

@@ -12,48 +12,56 @@ import pytest
 import steinwise as sw
 from steinwise import functional
 from steinwise._internal.run_options import RunOptions
-from steinwise.calibration.batches import plan_batches
-from steinwise.methods import (
-    BY_NAME,
-    FSSD,
-    KCCSD,
-    KSD,
-    RFSD,
-    GraphicalKSD,
-    KSDAgg,
-    NystromKSD,
-    SlicedKSD,
-    Transported,
+from steinwise.methods import NAMES, by_name
+from steinwise.methods.fssd import FSSD, FittedFSSD
+from steinwise.methods.graphical import FittedGraphicalKSD, GraphicalKSD
+from steinwise.methods.kccsd import KCCSD, FittedKCCSD
+from steinwise.methods.ksd import KSD, FittedKSD
+from steinwise.methods.ksdagg import KSDAgg
+from steinwise.methods.nystrom import NystromKSD
+from steinwise.methods.rfsd import RFSD
+from steinwise.methods.rfsd_bases import BASES, AbstractBase, MultiquadricBase, SecantBase
+from steinwise.methods.sksd import FittedSlicedKSD, SlicedKSD
+from steinwise.methods.transported import Transported
+from tests.contract.methods import (
+    METHODS,
+    batches_of_one_draw,
+    draws,
+    method,
+    normal,
+    prepared,
+    value,
 )
-from steinwise.methods.rfsd_bases import LAWS, AbstractLaw, MultiquadricLaw, SecantLaw
-from tests.contract.methods import METHODS, draws, method, normal, prepared, statistic
 
 
-def ksd(one: KSD, x: np.ndarray, score: np.ndarray) -> jax.Array:
-    kernel = one.kernel.resolve(x, 0, per_coordinate=False)
-    if one.linear:
+def ksd(fitted: FittedKSD, x: np.ndarray, score: np.ndarray) -> jax.Array:
+    kernel = fitted.method.kernel.resolve(x, 0, per_coordinate=False)
+    if fitted.method.linear:
         halves = [half for rows in (x, score) for half in np.split(rows, 2)]
         return jax.jit(functional.stein_of_pairs)(kernel, *halves).mean()
     return jax.jit(functional.ksd)(kernel, x, score)
 
 
-def fssd(one: FSSD, x: np.ndarray, score: np.ndarray) -> jax.Array:
-    kernel = one.kernel.resolve(x, 0, per_coordinate=False)
-    value = jax.jit(lambda *given: functional.fssd(functional.fssd_features(*given)))
-    return value(kernel, x, score, one.locations)
+def fssd(fitted: FittedFSSD, x: np.ndarray, score: np.ndarray) -> jax.Array:
+    kernel = fitted.kernel
+    if not fitted.method.optimise:
+        kernel = fitted.method.kernel.resolve(x, 0, per_coordinate=False)
+    twin = jax.jit(lambda *given: functional.fssd(functional.fssd_features(*given)))
+    return twin(kernel, x, score, fitted.locations)
 
 
-def sliced(one: SlicedKSD, x: np.ndarray, score: np.ndarray) -> jax.Array:
-    directions = np.eye(x.shape[1]) if one.directions is None else one.directions
-    kernel = one.kernel.resolve(x @ directions.T, 0, per_coordinate=True)
+def sliced(fitted: FittedSlicedKSD, x: np.ndarray, score: np.ndarray) -> jax.Array:
+    axes = fitted.method.slices == "axes"
+    directions = np.eye(x.shape[1]) if axes else fitted.directions
+    kernel = fitted.method.kernel.resolve(x @ directions.T, 0, per_coordinate=True)
     return jax.jit(functional.sliced_ksds)(kernel, x, score, directions).sum()
 
 
-def graphical(one: GraphicalKSD, x: np.ndarray, score: np.ndarray) -> jax.Array:
+def graphical(fitted: FittedGraphicalKSD, x: np.ndarray, score: np.ndarray) -> jax.Array:
     total, n = jnp.zeros(()), len(x)
-    for j, neighbours in enumerate(one.graph):
+    for j, neighbours in enumerate(fitted.graph):
         rows = x[:, [j, *np.flatnonzero(neighbours)]]
-        kernel = one.kernel.resolve(rows, 0, per_coordinate=False)
+        kernel = fitted.method.kernel.resolve(rows, 0, per_coordinate=False)
         gram = jax.jit(functional.coordinate_stein_gram)(
             kernel, rows, rows, score[:, j], score[:, j]
         )
@@ -61,14 +69,16 @@ def graphical(one: GraphicalKSD, x: np.ndarray, score: np.ndarray) -> jax.Array:
     return total
 
 
-def kccsd(one: KCCSD, x: np.ndarray, score: np.ndarray) -> jax.Array:
-    kernel = one.kernel.resolve(x, 0, per_coordinate=True)
-    atoms = one.conditional.atoms(x, 0, 0)
+def kccsd(fitted: FittedKCCSD, x: np.ndarray, score: np.ndarray) -> jax.Array:
+    kernel = fitted.method.kernel
+    assert isinstance(kernel, sw.kernels.AbstractKernel)
+    kernel = kernel.resolve(x, 0, per_coordinate=True)
+    atoms = fitted.conditional.atoms(x, 0, 0)
     curvature = np.diag(normal(x.shape[1]).precision)[:, None]
     scores = score[..., None] - curvature * (atoms.points - x[..., None])
     contributions = jax.jit(functional.kccsd_contributions, static_argnames="variant")
     given = x, score, atoms.points, scores, atoms.weights
-    return contributions(kernel, *given, variant=one.variant).mean(axis=0).sum()
+    return contributions(kernel, *given, variant=fitted.method.variant).mean(axis=0).sum()
 
 
 TWINS: dict[type, Callable[..., jax.Array]] = {
@@ -91,16 +101,16 @@ ON_HOST = {Transported, NystromKSD}
 
 def test_every_method_has_a_twin_or_a_reason() -> None:
     """Catches a method that was added without a pure function."""
-    assert set(TWINS) | BY_VALUE | ON_HOST == set(BY_NAME.values())
+    assert set(TWINS) | BY_VALUE | ON_HOST == {by_name(name) for name in NAMES}
 
 
 def test_the_twin_of_aggregated_ksds_under_jit() -> None:
     x, bandwidths = draws(9), np.array([0.3, 1.0, 4.0])
     score, run = normal(3).score(x), RunOptions()
-    [(fitted, tested)] = prepared(KSDAgg(tuple(bandwidths)), x)
-    found = fitted.statistic(tested, normal(3), run)
-    plan = plan_batches(tested, found.averaged, most=found.most_batches)
-    sums = [one.values[0, 0] for one in found.batch_sums(plan.batches)]
+    [fitted] = prepared(KSDAgg(tuple(bandwidths)), x)
+    statistic = fitted.statistic(normal(3), run)
+    blocks = statistic.batch_sums(batches_of_one_draw(fitted, statistic))
+    sums = [block.values[0, 0] for block in blocks]
     with jax.enable_x64(True):
         twin = jax.jit(functional.imq_ksds)(bandwidths, x, score)
     pairs = len(x) * (len(x) - 1)
@@ -110,32 +120,32 @@ def test_the_twin_of_aggregated_ksds_under_jit() -> None:
 @pytest.mark.parametrize("name", WITH_TWIN)
 def test_the_twin_under_jit_gives_the_statistic(name: str) -> None:
     """Catches a twin that is no longer what the method computes, or cannot be traced."""
-    [(fitted, tested)] = prepared(method(name, 3), draws(9))
-    x = tested.rows
+    [fitted] = prepared(method(name, 3), draws(9))
+    x = fitted.samples.rows
     with jax.enable_x64(True):
-        twin = TWINS[type(fitted)](fitted, x, normal(3).score(x))
-    assert float(twin) == pytest.approx(statistic(fitted, tested), rel=1e-8, abs=1e-12)
+        twin = TWINS[type(fitted.method)](fitted, x, normal(3).score(x))
+    assert float(twin) == pytest.approx(value(fitted), rel=1e-8, abs=1e-12)
 
 
-def log_base(law: AbstractLaw) -> Callable[[jax.Array, jax.Array], jax.Array]:
-    if isinstance(law, MultiquadricLaw):
+def log_base(law: AbstractBase) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    if isinstance(law, MultiquadricBase):
         return partial(functional.imq_log_base, scale=law.scale, exponent=law.exponent)
-    assert isinstance(law, SecantLaw)
+    assert isinstance(law, SecantBase)
     return partial(functional.sech_log_base, rate=law.rate)
 
 
-@pytest.mark.parametrize("kind", LAWS)
+@pytest.mark.parametrize("kind", BASES)
 def test_the_twin_of_random_features_gives_the_discrepancy(kind: Literal["imq", "sech"]) -> None:
     """Of its value: the method's statistic is reported relative to its null."""
     x, z = draws(9), draws(10, n=6)
-    law = LAWS[kind].around(x, 1.0, 0.5, 0)
+    law = BASES[kind].around(x, 1.0, 0.5, 0)
     log_weights = -(law.log_density(z) + np.log(len(z))) / law.order
 
     @jax.jit
-    def value(*given: jax.Array) -> jax.Array:
-        squares = functional.rfsd_log_squares(log_base(law), *given, law.order)
+    def discrepancy(*given: jax.Array) -> jax.Array:
+        squares = functional.rfsd_log_squares(log_base(law), *given, order=law.order)
         return jnp.exp(jax.nn.logsumexp(squares) / 2)
 
     with jax.enable_x64(True):
-        twin = float(value(x, normal(3).score(x), z, log_weights))
+        twin = float(discrepancy(x, normal(3).score(x), z, log_weights))
     assert twin == pytest.approx(sw.rfsd(x, normal(3), kind=kind, locations=z).value, rel=1e-8)
