@@ -107,13 +107,8 @@ class KCCSD(AbstractMethod):
                 f"conditional is of type {type(self.conditional).__name__}: expected a stand-in "
                 "for q(x_j | x_-j) such as sw.conditionals.Histogram()."
             )
-        if not self.conditional.learns and not isinstance(
-            self.conditional, AbstractFittedConditional
-        ):
-            raise InputError(
-                f"{type(self.conditional).__name__} says that it learns nothing (learns = False), "
-                "but is no AbstractFittedConditional: subclass that too, and write `atoms`."
-            )
+        if not self.conditional.learns:
+            _require_fitted(self.conditional, self.conditional)
         require_kernels(self.kernel)
         if self.variant not in ("norm", "unit-ball"):
             raise InputError(f"variant is {self.variant!r}: expected 'norm' or 'unit-ball'.")
@@ -156,8 +151,8 @@ class KCCSD(AbstractMethod):
         """
         partition = self._partition(samples)
         if not self.conditional.learns:
-            assert isinstance(self.conditional, AbstractFittedConditional)
-            yield FittedKCCSD(self, samples, self.conditional, None)
+            fitted = _require_fitted(self.conditional, self.conditional)
+            yield FittedKCCSD(self, samples, fitted, None)
             return
         for number in range(self.splits):
             order = order_of_split(samples, self.split, run.seed, number, self.splits)
@@ -171,7 +166,7 @@ class KCCSD(AbstractMethod):
                 target,
                 run,
             )
-            fitted = self.conditional.fit(data)
+            fitted = _require_fitted(self.conditional, self.conditional.fit(data))
             labels = self._labels(samples, self._tested(samples))
             learning = what_was_learned(fitted, data, labels, tested.n, self.splits)
             yield FittedKCCSD(self, tested, fitted, learning)
@@ -209,6 +204,17 @@ class KCCSD(AbstractMethod):
                 f"one of the {samples.dim} coordinates in exactly one block, no block empty."
             )
         return blocks
+
+
+def _require_fitted(conditional: AbstractConditional, fitted: object) -> AbstractFittedConditional:
+    if isinstance(fitted, AbstractFittedConditional):
+        return fitted
+    how = "its fit gave an object" if conditional.learns else "it learns nothing, and is"
+    raise InputError(
+        f"{type(conditional).__name__} cannot stand in for the conditionals: {how} of type "
+        f"{type(fitted).__name__}, which is no sw.conditionals.AbstractFittedConditional. Derive "
+        "that type from it and give it `atoms`; one class may be both."
+    )
 
 
 @dataclass(frozen=True, eq=False)
