@@ -86,7 +86,7 @@ def test_every_container_gives_the_same(container, posterior):
 
 
 def test_labels_join_the_summary(idata):
-    """`.to_dataframe()` beside `az.summary`, row by row."""
+    """`.to_dataframe()` joins `az.summary`, row by row."""
     samples, target = sw.from_arviz(
         idata, "unconstrained", target=NORMAL, var_names=["mu", "theta"]
     )

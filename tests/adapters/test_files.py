@@ -40,7 +40,7 @@ def test_parquet_with_and_without_chains(tmp_path: Path) -> None:
     assert found.names == ("mu", "tau")
     words = pyarrow.table({"mu": ["a", "b"]})
     pyarrow.parquet.write_table(words, tmp_path / "c.parquet")
-    with pytest.raises(sw.InputError, match=r"column mu of .* no numbers"):
+    with pytest.raises(sw.InputError, match=r"column mu of .* expected numbers"):
         read_draws(tmp_path / "c.parquet")
 
 

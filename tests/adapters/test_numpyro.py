@@ -130,15 +130,15 @@ def test_mean_field_svi_is_found_out():
     """The guide's draws are independent, and too narrow where the posterior is correlated."""
     guide = autoguide.AutoNormal(_correlated)
     svi = SVI(_correlated, guide, numpyro.optim.Adam(0.02), Trace_ELBO(num_particles=8))
-    learnt = svi.run(jax.random.key(0), 1500, progress_bar=False)
-    samples, target = sw.from_numpyro(svi, params=learnt.params, n_draws=300)
+    fitted = svi.run(jax.random.key(0), 1500, progress_bar=False)
+    samples, target = sw.from_numpyro(svi, params=fitted.params, n_draws=300)
     assert samples.independent
     assert samples.names == ("x", "y", "tau")
     result = sw.check(samples, target)
     assert result.rejected
     by_name = {c.name: c for c in result.coordinates}
     assert by_name["tau"].adjusted_pvalue > 0.05
-    again, _ = sw.from_numpyro(svi, params=learnt.params, n_draws=300)
+    again, _ = sw.from_numpyro(svi, params=fitted.params, n_draws=300)
     np.testing.assert_array_equal(samples.values, again.values)
 
 
@@ -151,13 +151,13 @@ def test_a_guide_that_is_a_function():
         numpyro.sample("tau", dist.LogNormal(loc, 0.5))
 
     svi = SVI(model, guide, numpyro.optim.Adam(0.05), Trace_ELBO())
-    learnt = svi.run(jax.random.key(0), 100, 2.0, progress_bar=False)
-    samples, _ = sw.from_numpyro(svi, params=learnt.params, args=(2.0,), n_draws=100)
+    fitted = svi.run(jax.random.key(0), 100, 2.0, progress_bar=False)
+    samples, _ = sw.from_numpyro(svi, params=fitted.params, args=(2.0,), n_draws=100)
     assert samples.names == ("tau",)
     with pytest.raises(sw.InputError, match=r"params=svi.run"):
         sw.from_numpyro(svi, args=(2.0,))
     with pytest.raises(sw.InputError, match="Pass args="):
-        sw.from_numpyro(svi, params=learnt.params)
+        sw.from_numpyro(svi, params=fitted.params)
 
 
 def test_a_reparametrised_model():
@@ -206,9 +206,9 @@ def test_a_plate_that_subsamples_is_refused():
             numpyro.sample("y", dist.Normal(mu, 1.0), obs=data[rows])
 
     svi = SVI(model, autoguide.AutoNormal(model), numpyro.optim.Adam(0.05), Trace_ELBO())
-    learnt = svi.run(jax.random.key(0), 20, jnp.zeros(10), progress_bar=False)
+    fitted = svi.run(jax.random.key(0), 20, jnp.zeros(10), progress_bar=False)
     with pytest.raises(sw.InputError, match="the plate rows takes 2 of 10"):
-        sw.from_numpyro(svi, params=learnt.params, args=(jnp.zeros(10),))
+        sw.from_numpyro(svi, params=fitted.params, args=(jnp.zeros(10),))
 
 
 def test_a_draw_at_its_bound_is_named():

@@ -83,7 +83,7 @@ def test_unknown_and_missing_files(tmp_path: Path) -> None:
 
 
 def test_every_suffix_that_the_message_names_has_a_reader(tmp_path: Path) -> None:
-    """Catches a list of formats beside the table of readers, which can promise more than it."""
+    """Catches a second list of formats, which promises more than the table of readers holds."""
     (tmp_path / "a.nc").write_bytes(b"")
     with pytest.raises(sw.InputError) as caught:
         read_draws(tmp_path / "a.nc")

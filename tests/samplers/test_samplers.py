@@ -1,4 +1,4 @@
-"""The samplers against posteriors that are known otherwise."""
+"""The samplers against distributions that are known exactly."""
 
 import jax
 import jax.numpy as jnp
@@ -31,7 +31,7 @@ GIBBS = Gibbs({"rest": _block_draw([1, 2], [0]), "first": _block_draw([0], [1, 2
 START = {"first": np.zeros((20, 1)), "rest": np.zeros((20, 2))}
 
 
-def test_gibbs_with_blocks_has_a_gaussian_as_its_law():
+def test_gibbs_with_blocks_draws_from_a_gaussian():
     """Catches a block that is drawn given stale neighbours, or with the wrong conditional."""
     x = GIBBS.sample(START, 2000, warmup=50)
     draws = np.concatenate([x["first"], x["rest"]], axis=-1)
@@ -85,7 +85,7 @@ def test_the_bias_is_added_to_the_ratio():
     assert moved.mean() == pytest.approx(0.3, abs=4 * np.sqrt(0.3 * 0.7 / 4000))
 
 
-def test_a_conditional_draw_has_the_law_of_the_conditional():
+def test_a_conditional_draw_is_one_from_the_conditional():
     """Catches a draw that moves another coordinate, or that stays where it started."""
 
     def log_density(x):
@@ -105,7 +105,7 @@ def test_a_conditional_draw_has_the_law_of_the_conditional():
 
 
 @pytest.mark.parametrize("step_size", [0.05, 1.0, 2.5])
-def test_langevin_inflates_the_variance_as_it_must(step_size):
+def test_langevin_inflates_the_variance_by_the_known_factor(step_size):
     """Var = 1 / (c (1 - step c / 4)) exactly; catches a factor 2 in the drift or in the noise."""
     curvature = np.array([1.0, 0.3])
     sampler = SGLD(lambda _, x: -curvature * x, step_size)
@@ -171,7 +171,7 @@ def test_statistics_are_kept_with_random_numbers_of_their_own(thin):
         (lambda: Gibbs({"a": 1}), "conditional of 'a' is of type int"),
         (
             lambda: Gibbs({"a": lambda _, x: x["a"][:1]}).sample({"a": np.zeros((1, 2))}, 2),
-            r"gave shape \(1,\): expected \(2,\)",
+            r"returned shape \(1,\): expected \(2,\)",
         ),
         (lambda: SGLD(lambda _, x: -x, 0.0), "step_size is 0.0"),
         (lambda: SGLD(3, 0.1), "gradient is of type int"),
@@ -189,6 +189,6 @@ def test_statistics_are_kept_with_random_numbers_of_their_own(thin):
         (lambda: Minibatch(_bimodal, _bimodal, (np.zeros(3), np.zeros(2)), 2), r"\[2, 3\] rows"),
     ],
 )
-def test_wrong_settings_are_answered(call, message):
+def test_wrong_settings_are_refused(call, message):
     with pytest.raises(sw.InputError, match=message):
         call()

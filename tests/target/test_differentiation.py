@@ -25,7 +25,7 @@ from tests.target.cases import (
 
 
 def test_a_line_score_takes_one_derivative_not_d():
-    """A full gradient of which d - 1 parts are thrown away: counts the tangents at run time."""
+    """A full gradient with d - 1 unused entries: counts the tangents at run time."""
     counts = {"points": 0, "tangents": 0}
 
     def count(what, _):

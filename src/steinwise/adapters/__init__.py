@@ -1,5 +1,5 @@
-"""From the user's own library to draws and a density in one unconstrained space.
+"""Adapters: from a user's library to draws and a density on the same unconstrained space.
 
-Each adapter returns ``(Samples, Target)``, so that ``sw.check(*sw.from_numpyro(mcmc))`` works. No
-library is imported before an adapter needs it.
+Each adapter returns ``(Samples, Target)``, so that ``sw.check(*sw.from_numpyro(mcmc))`` works. A
+library is imported only when its adapter is called.
 """

@@ -1,4 +1,4 @@
-"""ArviZ, xarray, netCDF, zarr: draws that need a model, or the word that they are unconstrained."""
+"""ArviZ, xarray, netCDF, zarr: draws, with a model or with "unconstrained" and a density."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,9 +24,9 @@ def from_arviz(
 ) -> tuple[Samples, AbstractTarget]:
     """Draws from an ArviZ container, with the density that they are to be checked against.
 
-    A container holds draws alone, and those of a posterior are constrained (a standard deviation is
-    positive there). So it takes the model as well, which knows its transforms and its density; or
-    the word "unconstrained" and the density of just these coordinates.
+    A container holds only draws, and those of a posterior are constrained (a standard deviation is
+    positive). So the model is needed as well, which knows its transforms and its density; or else
+    "unconstrained" and the density of exactly these coordinates.
 
     Parameters
     ----------
@@ -35,16 +35,17 @@ def from_arviz(
     model_or_space
         A PyMC model, a BridgeStan or PyStan model, a NumPyro MCMC; or "unconstrained".
     target
-        With "unconstrained" only: the density, as in `sw.check`. It takes the coordinates in the
-        order of `var_names`, each variable with its last axis running fastest.
+        Only with "unconstrained": the density, as in `sw.check`. It takes the coordinates in the
+        order of `var_names`; within a variable, the last axis varies fastest.
     var_names
-        The variables. With a model all of its parameters are needed, since its density is that of
-        all of them together: a part of them is refused. With "unconstrained" they say the order,
-        and must be given if there is more than one variable.
+        The variables. A model needs all of its parameters, since its density is their joint
+        density: a subset is refused. With "unconstrained" they give the order of the coordinates,
+        and are required if there is more than one variable.
     coords
-        Labels to keep along dimensions: chains and draws, or with "unconstrained" any.
+        The labels to keep along dimensions: along chain and draw, or with "unconstrained" along
+        any dimension.
     group
-        The group of the container; no other is read.
+        The group of the container that holds the draws.
     independent
         True if the draws are independent, as those of variational inference are.
 
@@ -62,18 +63,20 @@ def from_arviz(
     if isinstance(model_or_space, str) and model_or_space != "unconstrained":
         raise InputError(
             f"the space is {model_or_space!r}: expected 'unconstrained' with target=, or the model "
-            "that the draws come from, which knows the way from constrained to unconstrained."
+            "that the draws come from, which knows its transforms."
         )
     dataset = select(read_group(container, group), var_names, coords)
     draws = variables(dataset)
     if isinstance(model_or_space, str):
-        return _as_they_are(draws, target, var_names, independent)
+        return _already_unconstrained(draws, target, var_names, independent)
     if target is not None:
-        raise InputError("target= goes with the space 'unconstrained'; a model has its own.")
-    return _by_model(draws, model_or_space, independent)
+        raise InputError(
+            "target= belongs to the space 'unconstrained'; a model has a density of its own."
+        )
+    return _with_model(draws, model_or_space, independent)
 
 
-def _as_they_are(
+def _already_unconstrained(
     draws: dict[str, Variable], target: Any, var_names: object, independent: bool | None
 ) -> tuple[Samples, AbstractTarget]:
     if target is None:
@@ -86,14 +89,14 @@ def _as_they_are(
             f"the draws have the variables {', '.join(draws)}: pass var_names= in the order in "
             "which the density takes them."
         )
-    discrete = [name for name, found in draws.items() if found.values.dtype.kind in "iub"]
+    discrete = [name for name, variable in draws.items() if variable.values.dtype.kind in "iub"]
     if discrete:
-        raise InputError(f"{discrete[0]} is discrete: leave it out by var_names.")
+        raise InputError(f"{discrete[0]} is discrete: leave it out of var_names.")
     blocks = [Block.of(n, v.values, v, elementwise=True) for n, v in draws.items()]
     return samples_of(blocks, independent), as_target(target)
 
 
-def _by_model(
+def _with_model(
     draws: dict[str, Variable], model: Any, independent: bool | None
 ) -> tuple[Samples, AbstractTarget]:
     library = next((name for name in LIBRARIES if _comes_from(model, name)), None)
@@ -112,8 +115,8 @@ def _by_model(
     hint = "Pass the model that the draws come from (PyMC, Stan, a NumPyro MCMC)."
     if callable(model) or isinstance(model, AbstractTarget):
         hint = (
-            "A density does not say how the parameters were transformed. If the draws are "
-            "unconstrained already: sw.from_arviz(container, 'unconstrained', target=density)."
+            "A density does not say how the parameters were transformed. If the draws are already "
+            "unconstrained: sw.from_arviz(container, 'unconstrained', target=density)."
         )
     raise InputError(f"the model is of type {type(model).__name__}. {hint}")
 

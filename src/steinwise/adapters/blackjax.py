@@ -1,4 +1,4 @@
-"""BlackJAX: positions are unconstrained already; what is left is their tree."""
+"""BlackJAX: positions are already unconstrained, and come as a tree of arrays."""
 
 from collections.abc import Callable
 from typing import Any, Literal
@@ -26,18 +26,18 @@ def from_blackjax(
     Parameters
     ----------
     states
-        The states of a sampler, stacked by `scan` or `vmap`; or positions alone, as SGLD and
-        variational inference give them: an array or a tree of arrays.
+        The states of a sampler, stacked by `scan` or `vmap`; or positions without states, as SGLD
+        and variational inference return them: an array or a tree of arrays.
     logdensity_fn
-        The log density of one position, as BlackJAX took it.
+        The log density of one position, as it was passed to BlackJAX.
     axes
-        What the leading axes are: "draw", "draw chain" (a scan over vmapped chains) or
-        "chain draw". By default a state's log density shows how many there are, the longer is the
-        draws, and positions alone have one.
+        The leading axes: "draw", "draw chain" (a scan over vmapped chains) or "chain draw". By
+        default they follow from the shape of the states' log densities, where the longer axis is
+        that of the draws; positions without states have one leading axis.
     independent
-        True if the draws are independent, as those of Pathfinder or mean-field VI are. Draws of a
-        sampler's states never are, unless you say so; positions alone are taken as independent,
-        and refused if they are autocorrelated: pass independent=False then.
+        True if the draws are independent, as those of Pathfinder or mean-field VI are. By default
+        states are taken as chains, and positions without states as independent draws; the latter
+        are refused if they are autocorrelated, and then need independent=False.
 
     Examples
     --------
@@ -51,28 +51,31 @@ def from_blackjax(
     >>> samples
     Samples(500 independent draws, 3 coordinates: mu, theta[0], theta[1])
     """
-    stateful = hasattr(states, "position")
-    position = states.position if stateful else states
+    has_states = hasattr(states, "position")
+    position = states.position if has_states else states
     leaves, tree = jax.tree_util.tree_flatten_with_path(position)
     if not leaves:
         raise InputError("the states hold no draws: expected an array or a tree of arrays.")
-    order = axes or _axes(states)
-    arrays = [_chains_first(np.asarray(leaf), order) for _, leaf in leaves]
-    found = [Variable.of(array) for array in arrays]
+    order = axes or _leading_axes(states)
+    arrays = [_chain_draw_first(np.asarray(leaf), order) for _, leaf in leaves]
+    variables = [Variable.of(array) for array in arrays]
     names = [jax.tree_util.keystr(path, simple=True, separator=".") or "x" for path, _ in leaves]
-    blocks = [Block(v.values, labels(name, v.index)) for name, v in zip(names, found, strict=True)]
+    blocks = [
+        Block(variable.values, labels(name, variable.index))
+        for name, variable in zip(names, variables, strict=True)
+    ]
     shapes = [block.shape for block in blocks]
 
     def log_density(x: Any) -> Any:
         return logdensity_fn(jax.tree_util.tree_unflatten(tree, split(x, shapes)))
 
     samples = samples_of(blocks, independent)
-    if independent is None and not stateful and order == "draw":
+    if independent is None and not has_states and order == "draw":
         samples = Samples.of(samples.values[0], names=samples.names)
     return samples, Target(log_density)
 
 
-def _axes(states: Any) -> Axes:
+def _leading_axes(states: Any) -> Axes:
     shape = np.shape(getattr(states, "logdensity", np.empty(1)))
     if len(shape) == 1:
         return "draw"
@@ -84,7 +87,7 @@ def _axes(states: Any) -> Axes:
     )
 
 
-def _chains_first(array: np.ndarray, axes: Axes) -> np.ndarray:
+def _chain_draw_first(array: np.ndarray, axes: Axes) -> np.ndarray:
     leading = len(axes.split())
     if axes not in ("draw", "draw chain", "chain draw") or array.ndim < leading:
         raise InputError(

@@ -1,4 +1,4 @@
-"""What the adapters share: labels of coordinates, flat draws, and errors for what is missing."""
+"""What the adapters share: labels of coordinates, flat draws, checks of parameters."""
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,24 +11,24 @@ from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.target import AbstractTarget, Target
 
-SOME = 5  # names shown in a message
+NAMES_SHOWN = 5  # in an error message
 
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """The draws of one parameter as its library gives them: constrained, in its own shape."""
+    """The draws of one parameter as the library returns them: constrained, in their shape."""
 
     values: np.ndarray  # (chain, draw, ...)
     index: tuple[tuple[str, ...], ...]  # the labels along each axis after (chain, draw)
 
     @classmethod
     def of(cls, values: Any) -> "Variable":
-        """Draws (chain, draw, ...) whose entries are called by their position."""
+        """Draws (chain, draw, ...) whose entries are labelled by their position."""
         array = np.asarray(values)
         if array.ndim < 2:
             raise InputError(
                 f"the draws of a parameter have shape {array.shape}: expected (chain, draw, ...). "
-                "One chain is array[None]."
+                "For one chain pass array[None]."
             )
         return cls(array, tuple(tuple(map(str, range(size))) for size in array.shape[2:]))
 
@@ -47,11 +47,14 @@ class Block:
 
     @classmethod
     def of(cls, name: str, values: Any, variable: Variable, *, elementwise: bool) -> "Block":
-        """`elementwise` where coordinate i decides entry i of the parameter and no other."""
+        """The block of a parameter, labelled like it if the transform is elementwise.
+
+        That is, if coordinate i determines entry i of the parameter and nothing else.
+        """
         array = np.asarray(values)
         if elementwise and array.shape == variable.values.shape:
             return cls(array, labels(name, variable.index))
-        # a scalar in, a vector out: a coordinate always has an index there
+        # labelled by position; the unconstrained form of a scalar gets an index too
         shape = array.shape[2:] or (1,)
         positions = tuple(tuple(map(str, range(size))) for size in shape)
         return cls(array, labels(f"{name}.unconstrained", positions))
@@ -63,7 +66,7 @@ class Block:
 
 
 def labels(name: str, index: Sequence[Sequence[str]]) -> list[str]:
-    """The name of every entry, the last axis first, as `az.summary` spells it.
+    """The name of every entry, the last axis varying fastest, as in `az.summary`.
 
     >>> labels("theta", [("0", "1"), ("a", "b")])
     ['theta[0, a]', 'theta[0, b]', 'theta[1, a]', 'theta[1, b]']
@@ -76,15 +79,17 @@ def labels(name: str, index: Sequence[Sequence[str]]) -> list[str]:
 
 
 def samples_of(blocks: Iterable[Block], independent: bool | None) -> Samples:
-    """All coordinates of all parameters side by side."""
-    parts = list(blocks)
-    flat = [part.values.reshape(*part.values.shape[:2], -1).astype(np.float64) for part in parts]
-    names = [label for part in parts for label in part.labels]
+    """The coordinates of all parameters as one Samples."""
+    blocks = list(blocks)
+    flat = [
+        block.values.reshape(*block.values.shape[:2], -1).astype(np.float64) for block in blocks
+    ]
+    names = [label for block in blocks for label in block.labels]
     return Samples.of(np.concatenate(flat, axis=2), names=names, independent=independent)
 
 
 def split(x: Any, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
-    """The parts of a flat vector (NumPy or JAX) in their shapes."""
+    """A flat vector (NumPy or JAX) cut into arrays of these shapes."""
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
     starts = [0, *ends[:-1]]
     return [
@@ -95,28 +100,34 @@ def split(x: Any, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
 def host_target(evaluate: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]) -> AbstractTarget:
     """A target from a function (n, d) -> log densities (n,) and scores (n, d).
 
-    The target asks for both at the same points, one after the other; they are computed once.
+    A target asks for both at the same points in turn, so the last result is kept.
     """
-    last: list[Any] = [None, None]
+    last_points: np.ndarray | None = None
+    last_result: Any = None
 
-    def at(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        if last[0] is None or not np.array_equal(last[0], x):
-            last[:] = x.copy(), evaluate(x)
-        return last[1]
+    def values_and_scores(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        nonlocal last_points, last_result
+        if last_points is None or not np.array_equal(last_points, x):
+            last_points, last_result = x.copy(), evaluate(x)
+        return last_result
 
-    return Target.from_score(lambda x: at(x)[1], lambda x: at(x)[0])
+    return Target.from_score(lambda x: values_and_scores(x)[1], lambda x: values_and_scores(x)[0])
 
 
 def by_rows(
-    one: Callable[[np.ndarray], tuple[float, np.ndarray]], failures: tuple[type[Exception], ...]
+    of_one_draw: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    failures: tuple[type[Exception], ...],
 ) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """A function of one draw for a batch; where it fails, far out on a line, the density is 0."""
+    """A function of a batch from one of a single draw.
+
+    Where it raises one of `failures`, as far out on a line, the density is taken as 0.
+    """
 
     def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         values, scores = np.full(len(x), -np.inf), np.full(x.shape, np.nan)
         for i, row in enumerate(x):
             try:
-                values[i], scores[i] = one(row)
+                values[i], scores[i] = of_one_draw(row)
             except failures:
                 continue
         return values, scores
@@ -125,28 +136,28 @@ def by_rows(
 
 
 def require_parameters(
-    draws: Mapping[str, Variable], shapes: Mapping[str, tuple[int, ...]], what: str
+    draws: Mapping[str, Variable], shapes: Mapping[str, tuple[int, ...]], model: str
 ) -> None:
     """Refuse draws that lack a parameter of the model, or entries of one."""
     missing = [name for name in shapes if name not in draws]
     if missing:
         raise InputError(
-            f"the draws have no {', '.join(missing[:SOME])}, which {what} samples; they have "
-            f"{', '.join(sorted(draws)[:SOME])}. The density is that of all parameters together, "
-            "so none can be left out by var_names, and the model's arguments must be those of the "
-            "run. Pass all, and look at the rows you want: "
+            f"the draws have no {', '.join(missing[:NAMES_SHOWN])}, which {model} samples; they "
+            f"have {', '.join(sorted(draws)[:NAMES_SHOWN])}. The density is the joint density of "
+            "all parameters, so var_names cannot leave any out, and the model's arguments must be "
+            "those of the run. Pass all of them, and look at the rows you want: "
             f"result.to_dataframe().filter(like={next(iter(draws), 'theta')!r}, axis=0)."
         )
     sizes = {name: draws[name].values.shape[:2] for name in shapes}
     if len(set(sizes.values())) > 1:
-        raise InputError(f"parameters differ in their numbers of chains and draws: {sizes}.")
+        raise InputError(f"the parameters differ in their numbers of chains and draws: {sizes}.")
     for name, shape in shapes.items():
         if draws[name].shape != tuple(shape):
             raise InputError(
-                f"the draws of {name} have shape {draws[name].shape}, and {what} has {name} of "
+                f"the draws of {name} have shape {draws[name].shape}, and {model} has {name} of "
                 f"shape {tuple(shape)}. Coords that leave out entries of a parameter leave no "
-                "density to test against; coords of chain and draw are fine. Or is the model built "
-                "on other data than the draws?"
+                "density to test against; coords of chain and draw are fine. Or was the model "
+                "built on other data than the draws?"
             )
 
 
@@ -154,6 +165,6 @@ def refuse_discrete(names: Sequence[str]) -> None:
     """Refuse a model with discrete parameters, by name."""
     if names:
         raise InputError(
-            f"discrete parameters cannot be checked: {', '.join(names[:SOME])}. Stein's identity "
-            "needs a density on the real line. Sum them out of the model, or fix them."
+            f"discrete parameters cannot be checked: {', '.join(names[:NAMES_SHOWN])}. Stein's "
+            "identity needs a density on the real line. Sum them out of the model, or fix them."
         )

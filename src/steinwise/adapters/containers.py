@@ -1,4 +1,4 @@
-"""Draws in InferenceData, DataTree, Dataset, netCDF and zarr, read without ArviZ."""
+"""Draws from InferenceData, DataTree, Dataset, netCDF and zarr, read without ArviZ."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -9,17 +9,20 @@ from steinwise._internal.optional import require
 from steinwise.adapters.common import Variable
 from steinwise.errors import InputError
 
+# of the files that `read_group` opens; the command line reads this list
+SUFFIXES = (".nc", ".netcdf", ".h5", ".zarr")
+
 
 def read_group(container: Any, group: str) -> Any:
-    """The group as an xarray Dataset; everything else in the container is left alone."""
+    """One group of a container as an xarray Dataset; no other group is read."""
     if isinstance(container, (str, os.PathLike)):
         return _open(Path(container), group)
     if hasattr(container, "children") and hasattr(container, "to_dataset"):  # a DataTree
-        found, groups = container.children.get(group), list(container.children)
-        if found is None and "draw" in container.dims:
-            found = container  # the node of the group itself
-        if found is not None:
-            return found.to_dataset()
+        node, groups = container.children.get(group), list(container.children)
+        if node is None and "draw" in container.dims:
+            node = container  # the user passed the group itself
+        if node is not None:
+            return node.to_dataset()
     elif hasattr(container, "data_vars"):  # a Dataset
         return container
     elif hasattr(container, "groups"):  # an InferenceData
@@ -40,20 +43,20 @@ def _open(path: Path, group: str) -> Any:
         raise InputError(f"there is no file {path}.")
     if path.is_dir():
         _refuse_pickles(path)
-    # metadata of single groups are always there, consolidated ones need not be
+    # groups always have metadata of their own, but consolidated metadata may be missing
     options = {"engine": "zarr", "consolidated": False} if path.is_dir() else {}
     try:
         with xarray.open_dataset(path, group=group, **options) as dataset:
             return dataset.load()
     except (KeyError, OSError) as error:
         raise InputError(
-            f"group {group!r} of {path} cannot be read: {error}. Files of ArviZ hold the draws in "
+            f"group {group!r} of {path} cannot be read: {error}. ArviZ saves the draws in "
             "the group 'posterior'; pass group= for another."
         ) from error
 
 
 def _refuse_pickles(path: Path) -> None:
-    """A zarr array of Python objects may say in its metadata that it is to be unpickled."""
+    """Refuse zarr arrays of Python objects: their metadata can ask for unpickling."""
     for metadata in (*path.rglob(".zarray"), *path.rglob("zarr.json")):
         if '"pickle"' in metadata.read_text("utf-8").lower():
             raise InputError(
@@ -65,7 +68,7 @@ def _refuse_pickles(path: Path) -> None:
 def select(
     dataset: Any, var_names: Sequence[str] | str | None, coords: Mapping[str, Any] | None
 ) -> Any:
-    """The part of a dataset that `var_names` and `coords` name."""
+    """The variables `var_names` of a dataset at the labels `coords`."""
     if var_names is not None:
         wanted = [var_names] if isinstance(var_names, str) else list(var_names)
         unknown = [name for name in wanted if name not in dataset.data_vars]
@@ -87,24 +90,24 @@ def select(
         try:
             dataset = dataset.sel(kept | slices)
         except KeyError as error:
-            raise InputError(f"coords names a label that the draws do not have: {error}") from error
+            raise InputError(f"coords has a label that the draws do not have: {error}") from error
     return dataset
 
 
 def variables(dataset: Any) -> dict[str, Variable]:
-    """Every variable of the dataset that has draws, with the labels of its coordinates."""
+    """Every variable of a dataset that has draws, with the labels of its entries."""
     if "draw" not in dataset.dims:
         raise InputError(
             f"the draws have dimensions {list(dataset.dims)}: expected 'chain' and 'draw'. "
-            "Draws that az.extract has stacked come back by dataset.unstack('sample')."
+            "If az.extract stacked the draws, dataset.unstack('sample') undoes it."
         )
     if "chain" not in dataset.dims:
         dataset = dataset.expand_dims("chain")
-    found = {}
+    with_draws = {}
     for name, array in dataset.data_vars.items():
         if "draw" not in array.dims:
             continue
         ordered = array.transpose("chain", "draw", ...)
         index = tuple(tuple(map(str, ordered[dim].values)) for dim in ordered.dims[2:])
-        found[str(name)] = Variable(ordered.values, index)
-    return found
+        with_draws[str(name)] = Variable(ordered.values, index)
+    return with_draws

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from steinwise._internal.compiled import precision
 from steinwise._internal.optional import require
 from steinwise._internal.random import stream
 from steinwise.adapters.common import (
@@ -47,12 +48,12 @@ def from_numpyro(
     mcmc_or_svi
         An MCMC that has run, or an SVI.
     params
-        For an SVI: what it has learnt, `svi.run(...).params`.
+        For an SVI: the learned parameters of its guide, `svi.run(...).params`.
     args, kwargs
-        The arguments of the model: for an SVI those of `svi.run` after the number of steps. An
-        MCMC remembers its own.
+        The arguments of the model: for an SVI those of `svi.run` after the number of steps. For
+        an MCMC they are known from its run.
     n_draws, seed
-        For an SVI: how many draws to take from the guide, and from which seed.
+        For an SVI: the number of draws to take from the guide, and their seed.
 
     Returns
     -------
@@ -84,7 +85,9 @@ def from_numpyro(
         )
     svi = mcmc_or_svi
     if params is None:
-        raise InputError("an SVI needs what it has learnt: pass params=svi.run(...).params.")
+        raise InputError(
+            "an SVI needs the learned parameters of its guide: pass params=svi.run(...).params."
+        )
     model = Model(svi.model, args or (), {**svi.static_kwargs, **(kwargs or {})})
     key = jax.random.key(int(stream(seed, "guide").integers(2**31)))
     guide = infer.Predictive(svi.guide, params=dict(params), num_samples=n_draws)
@@ -104,8 +107,8 @@ def model_of(mcmc: Any, args: tuple | None = None, kwargs: Mapping | None = None
     function = mcmc.sampler.model
     if function is None:
         raise InputError(
-            "the MCMC ran on a potential function, without a model. Its draws are unconstrained "
-            "already: sw.check(draws, lambda x: -potential_fn(x)) with draws (chain, draw, d)."
+            "the MCMC ran on a potential function, without a model. Its draws are already "
+            "unconstrained: sw.check(draws, lambda x: -potential_fn(x)), draws (chain, draw, d)."
         )
     return Model(
         function, mcmc._args if args is None else args, mcmc._kwargs if kwargs is None else kwargs
@@ -119,7 +122,7 @@ def unconstrained(
     util = require("numpyro.infer.util", "numpyro", "from_numpyro")
     handlers = require("numpyro.handlers", "numpyro", "from_numpyro")
     sites = _latent_sites(draws, model)
-    function = handlers.seed(model.function, rng_seed=0)  # for models that ask for a key
+    function = handlers.seed(model.function, rng_seed=0)  # some models ask for a key
     constrained = {name: draws[name].values for name in sites}
 
     def unconstrain(draw: dict[str, Any]) -> dict[str, Any]:
@@ -142,7 +145,7 @@ def unconstrained(
 def _latent_sites(draws: Mapping[str, Variable], model: Model) -> dict[str, dict[str, Any]]:
     """The latent sites of the model in the order of its code."""
     handlers = require("numpyro.handlers", "numpyro", "from_numpyro")
-    first = {name: found.values[0, 0] for name, found in draws.items()}
+    first = {name: variable.values[0, 0] for name, variable in draws.items()}
     substituted = handlers.seed(handlers.substitute(model.function, data=first), rng_seed=0)
     try:
         trace = handlers.trace(substituted).get_trace(*model.args, **model.kwargs)
@@ -154,7 +157,7 @@ def _latent_sites(draws: Mapping[str, Variable], model: Model) -> dict[str, dict
         if site["type"] == "plate" and site["args"][1] not in (None, site["args"][0]):
             raise InputError(
                 f"the plate {name} takes {site['args'][1]} of {site['args'][0]} at random, so the "
-                "density changes from call to call. Pass args= or kwargs= with which it takes all."
+                "density changes from call to call. Pass args= or kwargs= that make it take all."
             )
     latent = {n: s for n, s in trace.items() if s["type"] == "sample" and not s["is_observed"]}
     refuse_discrete([name for name, site in latent.items() if site["fn"].support.is_discrete])
@@ -163,19 +166,19 @@ def _latent_sites(draws: Mapping[str, Variable], model: Model) -> dict[str, dict
 
 
 def _map_draws(function: Callable, draws: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """A function of one draw over all of them: in 64 bit, unless the model cannot."""
+    """A function of one draw applied to all draws, in 64 bit unless the model cannot."""
     mapped = jax.jit(jax.vmap(jax.vmap(function)))
-    with jax.enable_x64(True):
+    with precision():
         try:
             wide = {name: np.asarray(values, np.float64) for name, values in draws.items()}
             return jax.tree.map(np.asarray, mapped(wide))
-        except TypeError:  # a carry or a branch that is fixed to 32 bit
+        except TypeError:  # a carry or a branch that is fixed in 32 bit
             pass
     return jax.tree.map(np.asarray, mapped(draws))
 
 
 def _elementwise(support: Any) -> bool:
-    """Whether the transform to the support acts on every entry alone."""
+    """Whether the transform to the support acts on each entry separately."""
     distributions = require("numpyro.distributions", "numpyro", "from_numpyro")
     transform = distributions.biject_to(support)
     while isinstance(transform, distributions.transforms.IndependentTransform):

@@ -1,4 +1,4 @@
-"""PyMC: MCMC and variational inference, any container that ArviZ has had."""
+"""PyMC: MCMC and variational inference, in any of the containers of ArviZ."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from steinwise._internal.compiled import precision
 from steinwise._internal.optional import require
 from steinwise.adapters.common import (
     Block,
@@ -34,8 +35,8 @@ def from_pymc(
     Parameters
     ----------
     idata
-        What `pm.sample` returned, or `pm.fit(...).sample(n)`: an InferenceData or a DataTree; or a
-        Dataset, or a file of either. Deterministics are left out.
+        The result of `pm.sample` or of `pm.fit(...).sample(n)`: an InferenceData, a DataTree or a
+        Dataset, or the path of a file of one of them. Deterministics are left out.
     model
         The `pm.Model`.
     group
@@ -47,8 +48,8 @@ def from_pymc(
     -------
     Samples, Target
         The density runs in JAX where PyTensor can translate the model, otherwise in PyTensor.
-        JAX's precision flag stays as it is. (PyTensor sets it once per process, when it first meets
-        JAX. If that is here, set it yourself before you sample with one of PyMC's JAX samplers.)
+        JAX's precision flag is left unchanged. (PyTensor sets it once per process, when it first
+        uses JAX. If that happens here, set it yourself before you use one of PyMC's JAX samplers.)
 
     Examples
     --------
@@ -101,11 +102,13 @@ def _blocks(draws: Mapping[str, Variable], model: Any) -> list[Block]:
         rv if transform is None else transform.forward(rv, *rv.owner.inputs)
         for rv, transform in zip(free, transforms, strict=True)
     ]
-    # a bound may be another free variable, so all of them go in
+    # a bound may be another free variable, so all of them are inputs
     function = pytensor.function(free, forward, on_unused_input="ignore", mode="FAST_COMPILE")
     given = [draws[rv.name].values.astype(rv.dtype) for rv in free]
     chains, count = given[0].shape[:2]
-    with np.errstate(divide="ignore", invalid="ignore"):  # a draw at its bound: refused by name
+    with np.errstate(
+        divide="ignore", invalid="ignore"
+    ):  # a draw at its bound is refused later, by name
         rows = [function(*(v[c, i] for v in given)) for c in range(chains) for i in range(count)]
     blocks = []
     for k, rv in enumerate(free):
@@ -116,14 +119,14 @@ def _blocks(draws: Mapping[str, Variable], model: Any) -> list[Block]:
 
 
 def _elementwise(transform: Any, value: Any, rv: Any) -> bool:
-    """Whether the transform acts on every entry alone: its Jacobian then has a factor for each."""
+    """Whether the transform acts on each entry separately: its Jacobian has a factor for each."""
     if transform is None:
         return True
     return value.ndim == rv.ndim == transform.log_jac_det(value, *rv.owner.inputs).ndim
 
 
 def _jax_log_density(model: Any, shapes: list[tuple[int, ...]]) -> Any:
-    with _jax_as_it_was(), jax.enable_x64(True):
+    with _jax_unchanged(), precision():
         to_jax = require("pymc.sampling.jax", "pymc", "from_pymc")
         function = to_jax.get_jaxified_graph(inputs=model.value_vars, outputs=[model.logp()])
 
@@ -137,18 +140,18 @@ def _pytensor_target(model: Any, shapes: list[tuple[int, ...]]) -> AbstractTarge
     names = [value.name for value in model.value_vars]
     log_density, gradient = model.compile_logp(), model.compile_dlogp()
 
-    def one(x: np.ndarray) -> tuple[float, np.ndarray]:
+    def value_and_gradient(x: np.ndarray) -> tuple[float, np.ndarray]:
         point = dict(zip(names, split(x, shapes), strict=True))
         return float(log_density(point)), gradient(point)
 
-    return host_target(by_rows(one, (ArithmeticError, np.linalg.LinAlgError)))
+    return host_target(by_rows(value_and_gradient, (ArithmeticError, np.linalg.LinAlgError)))
 
 
 @contextmanager
-def _jax_as_it_was() -> Iterator[None]:
+def _jax_unchanged() -> Iterator[None]:
     """Undo what importing `pymc.sampling.jax` does: 64 bit for everyone, and 100 devices."""
-    with ThreadPoolExecutor(1) as other:  # where no context manager of the caller hides the flag
-        wide = other.submit(lambda: jax.config.jax_enable_x64).result()  # type: ignore[attr-defined]
+    with ThreadPoolExecutor(1) as thread:  # in which no context manager of the caller is active
+        wide = thread.submit(lambda: jax.config.jax_enable_x64).result()  # type: ignore[attr-defined]
     flags = os.environ.get("XLA_FLAGS")
     try:
         yield

@@ -1,4 +1,4 @@
-"""Stan: BridgeStan, and PyStan 3, whose compiled model is called directly."""
+"""Stan: models of BridgeStan, and of PyStan 3, whose compiled module is called directly."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -18,8 +18,10 @@ from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.target import AbstractTarget
 
-STAN_ERRORS = (RuntimeError, ValueError)  # what a rejected point raises
-PROBE = 0.1  # a point of the unconstrained space where no transform is at its limit
+STAN_ERRORS = (RuntimeError, ValueError)  # raised where Stan rejects a point
+# A point of the unconstrained space (this number in every coordinate) and a step from it, at which
+# no transform saturates: every coordinate visibly moves the entries that depend on it.
+PROBE, PROBE_STEP = 0.1, 0.5
 
 
 class Model(NamedTuple):
@@ -39,9 +41,9 @@ def from_stan(
     Parameters
     ----------
     fit
-        A PyStan fit, a CmdStanPy fit, a dict of arrays (chain, draw, ...), or what
-        `sw.from_arviz` takes. Transformed parameters and generated quantities are left out, and so
-        is warm-up that a fit has saved.
+        A PyStan fit, a CmdStanPy fit, a dict of arrays (chain, draw, ...), or a container that
+        `sw.from_arviz` takes. Transformed parameters, generated quantities and saved warm-up are
+        left out.
     model
         A `bridgestan.StanModel` with the data, or the PyStan model that made the fit.
     group
@@ -69,20 +71,20 @@ def unconstrained(
 ) -> tuple[Samples, AbstractTarget]:
     """Constrained draws of the parameters, and the density, on the unconstrained space."""
     chains, count = next(iter(draws.values())).values.shape[:2]
-    places = [(c, i) for c in range(chains) for i in range(count)]
+    positions = [(c, i) for c in range(chains) for i in range(count)]
 
-    def draw(place: tuple[int, int]) -> dict[str, np.ndarray]:
-        return {name: found.values[place] for name, found in draws.items()}
+    def draw(position: tuple[int, int]) -> dict[str, np.ndarray]:
+        return {name: variable.values[position] for name, variable in draws.items()}
 
     stan = _stan(model, draw((0, 0)))
     shapes: dict[str, tuple[int, ...]] = {}
     for name, index in stan.entries:  # the last entry of a parameter has the largest indices
         shapes[name] = tuple(i + 1 for i in index)
     require_parameters(draws, shapes, "the model")
-    flat = np.array([_unconstrain(stan, draw(place), place) for place in places])
+    flat = np.array([_unconstrain(stan, draw(position), position) for position in positions])
     names = _labels(stan, flat.shape[1], draws)
     samples = Samples.of(flat.reshape(chains, count, -1), names=names, independent=independent)
-    stan.value_and_gradient(samples.rows[0])  # an error at a draw is an error, not a far point
+    stan.value_and_gradient(samples.rows[0])  # at a draw an error is an error, not density 0
     return samples, host_target(by_rows(stan.value_and_gradient, STAN_ERRORS))
 
 
@@ -111,7 +113,7 @@ def _bridgestan(model: Any) -> Model:
 
 
 def _pystan(model: Any, first_draw: Mapping[str, np.ndarray]) -> Model:
-    """PyStan's own methods start a web server for every call, at 600 times the density's cost."""
+    """PyStan's own methods start a web server for every call, at 600 times the cost."""
     models = require("httpstan.models", "stan", "from_stan")
     compiled = models.import_services_extension_module(model.model_name)
     data = model.data
@@ -127,26 +129,28 @@ def _pystan(model: Any, first_draw: Mapping[str, np.ndarray]) -> Model:
         gradient = compiled.log_prob_grad(data, point, True)
         return compiled.log_prob(data, point, True), np.array(gradient)
 
-    # its names go on with transformed parameters and generated quantities
+    # after the parameters come transformed parameters and generated quantities
     entries = [_entry(name) for name in model.constrained_param_names]
     stan = Model(entries, unconstrain, constrain, value_and_gradient)
     dim = len(_unconstrain(stan, first_draw, (0, 0)))
     return stan._replace(entries=entries[: len(constrain(np.full(dim, PROBE)))])
 
 
-def _unconstrain(stan: Model, draw: Mapping[str, np.ndarray], place: tuple[int, int]) -> np.ndarray:
+def _unconstrain(
+    stan: Model, draw: Mapping[str, np.ndarray], position: tuple[int, int]
+) -> np.ndarray:
     try:
         return stan.unconstrain(draw)
     except STAN_ERRORS as error:
         raise InputError(
-            f"Stan cannot unconstrain draw {place[1]} of chain {place[0]}: {error} Likely causes: "
-            "a parameter that is not among the draws; a draw at its bound; draws rounded in a text "
-            "file until they break a constraint (write them with sig_figs=18)."
+            f"Stan cannot unconstrain draw {position[1]} of chain {position[0]}: {error} Likely "
+            "causes: a parameter that is not among the draws; a draw at its bound; draws that were "
+            "rounded in a text file and break a constraint (write them with sig_figs=18)."
         ) from error
 
 
 def _entry(name: str) -> tuple[str, tuple[int, ...]]:
-    """Stan's name of an entry, counted from 0.
+    """Stan's name of an entry as a parameter and an index from 0.
 
     >>> _entry("L.2.1")
     ('L', (1, 0))
@@ -160,29 +164,30 @@ def _entry(name: str) -> tuple[str, tuple[int, ...]]:
 def _labels(stan: Model, dim: int, draws: Mapping[str, Variable]) -> list[str]:
     """The names of the unconstrained coordinates.
 
-    Stan does not tell whose they are, so each is moved to see which entries follow. The first of
-    them belongs to its owner, since bounds depend on parameters declared before. The transform of
-    a parameter is elementwise if every coordinate moves an entry of its own.
+    Stan does not say to which parameter a coordinate belongs, so each is moved to see which
+    entries change. The first of these is an entry of its parameter, since a bound can only depend
+    on parameters declared before. The transform of a parameter is elementwise if every coordinate
+    moves one entry, each a different one.
     """
     at = np.full(dim, PROBE)
     before = np.asarray(stan.constrain(at))
-    moved: dict[str, list[list[tuple[int, ...]]]] = {}
+    moved: dict[str, list[list[tuple[int, ...]]]] = {}  # by parameter, for each coordinate
     for k in range(dim):
-        after = np.asarray(stan.constrain(at + 0.5 * (np.arange(dim) == k)))
+        after = np.asarray(stan.constrain(at + PROBE_STEP * (np.arange(dim) == k)))
         changed = [stan.entries[i] for i in np.flatnonzero(after != before)]
         owner = changed[0][0]
         moved.setdefault(owner, []).append([index for name, index in changed if name == owner])
-    found = []
+    names = []
     for owner, entries in moved.items():
-        own = {entry[0] for entry in entries}
+        distinct = {entry[0] for entry in entries}
         total = sum(name == owner for name, _ in stan.entries)
-        if all(len(entry) == 1 for entry in entries) and len(own) == len(entries) == total:
+        if all(len(entry) == 1 for entry in entries) and len(distinct) == len(entries) == total:
             axes = draws[owner].index
             for ((*index,),) in entries:
-                found += labels(owner, [(axis[i],) for axis, i in zip(axes, index, strict=True)])
+                names += labels(owner, [(axis[i],) for axis, i in zip(axes, index, strict=True)])
         else:
-            found += labels(f"{owner}.unconstrained", [tuple(map(str, range(len(entries))))])
-    return found
+            names += labels(f"{owner}.unconstrained", [tuple(map(str, range(len(entries))))])
+    return names
 
 
 def _draws(fit: Any, group: str) -> dict[str, Variable]:
@@ -197,8 +202,8 @@ def _draws(fit: Any, group: str) -> dict[str, Variable]:
 
 def _pystan_draws(fit: Any) -> dict[str, Variable]:
     warm_up = -(-fit.num_warmup // fit.num_thin) if fit.save_warmup else 0
-    found = {}
+    draws = {}
     for name, shape in zip(fit.param_names, fit.dims, strict=True):
         values = np.reshape(fit[name], (*shape, -1, fit.num_chains))  # (..., draw, chain)
-        found[name] = Variable.of(np.moveaxis(values, (-1, -2), (0, 1))[:, warm_up:])
-    return found
+        draws[name] = Variable.of(np.moveaxis(values, (-1, -2), (0, 1))[:, warm_up:])
+    return draws

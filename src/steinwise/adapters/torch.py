@@ -28,8 +28,8 @@ def from_torch(
         A tensor (n, d) of independent draws, or (chain, draw, d).
     log_prob
         The log density of one draw (d,) as a scalar, or of a batch (n, d) as (n,). It is called
-        with tensors of the dtype and on the device of the draws: in float64, scores have more
-        digits. Bounded parameters are transformed inside, Jacobian included.
+        with tensors of the dtype and on the device of the draws: float64 gives scores with more
+        digits. It transforms bounded parameters itself, Jacobian included.
     names, independent
         As in `sw.check`.
 
@@ -52,14 +52,14 @@ def from_torch(
 
     def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         at = torch.as_tensor(x, dtype=tensor.dtype, device=tensor.device)
-        values, scores = (part.detach().cpu().numpy() for part in values_and_scores(at))
+        values, scores = (result.detach().cpu().numpy() for result in values_and_scores(at))
         return values.astype(np.float64), scores.astype(np.float64)
 
     return samples, host_target(evaluate)
 
 
 def _differentiable(torch: Any, log_prob: Callable, rows: Any) -> Callable[[Any], tuple[Any, Any]]:
-    """Log densities and scores of a batch, in the first of three ways that works on some rows."""
+    """Log densities and scores of a batch, by the first of three ways that works on a few rows."""
 
     def summed(x: Any) -> tuple[Any, Any]:
         x = x.detach().requires_grad_(True)
@@ -79,11 +79,11 @@ def _differentiable(torch: Any, log_prob: Callable, rows: Any) -> Callable[[Any]
         return torch.stack([v for v, _ in each]), torch.stack([s for _, s in each])
 
     d = rows.shape[1]
-    some = rows[: d + 1] if len(rows) > d else rows[:1].expand(d + 1, d).clone()
-    if _is_batched(torch, log_prob, some):
+    few = rows[: d + 1] if len(rows) > d else rows[:1].expand(d + 1, d).clone()
+    if _takes_batches(torch, log_prob, few):
         return summed
     try:
-        value = log_prob(some[0])
+        value = log_prob(few[0])
     except Exception as error:
         raise TargetError(
             f"log_prob failed on one draw of shape ({d},) and dtype {rows.dtype}: "
@@ -96,13 +96,13 @@ def _differentiable(torch: Any, log_prob: Callable, rows: Any) -> Callable[[Any]
             "coordinates."
         )
     try:
-        mapped(some)
+        mapped(few)
     except RuntimeError as error:
         first = str(error).strip().splitlines()[0]
         warnings.warn(
             f"log_prob cannot be vectorised and is called draw by draw, which is slow: {first} "
-            "Likely causes: .item(), or a branch on a value (torch.where does without). A log_prob "
-            "of a batch, (n, d) to (n,), needs no vectorising.",
+            "Likely causes: .item(), or a branch on a value (use torch.where). A log_prob of a "
+            "batch, (n, d) to (n,), needs no vectorising.",
             SteinwiseWarning,
             stacklevel=3,
         )
@@ -110,14 +110,13 @@ def _differentiable(torch: Any, log_prob: Callable, rows: Any) -> Callable[[Any]
     return mapped
 
 
-def _is_batched(torch: Any, log_prob: Callable, some: Any) -> bool:
-    """Whether (n, d) gives (n,), each row for itself; n differs from d, so that none is taken for
-    the other."""
+def _takes_batches(torch: Any, log_prob: Callable, rows: Any) -> bool:
+    """Whether log_prob maps (n, d) to (n,), row by row; the n of the trial must not be d."""
     try:
-        values, first = log_prob(some), log_prob(some[:1])
+        values, first = log_prob(rows), log_prob(rows[:1])
     except Exception:  # a function of one draw may refuse a batch
         return False
     shapes = getattr(values, "shape", None), getattr(first, "shape", None)
-    if shapes != ((len(some),), (1,)):
+    if shapes != ((len(rows),), (1,)):
         return False
     return bool(torch.allclose(values[:1], first, rtol=1e-4, atol=1e-6))

@@ -1,4 +1,4 @@
-"""Samplers whose faults are known: what the experiments need and no library has in that form."""
+"""Samplers with known faults, which the experiments need and no library has in this form."""
 
 from steinwise.samplers.base import AbstractSampler
 from steinwise.samplers.gibbs import Gibbs

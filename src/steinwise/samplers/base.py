@@ -10,22 +10,25 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from steinwise._internal.compiled import precision
 from steinwise._internal.random import stream
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import require_whole
 from steinwise.errors import InputError
 
-DRAWS_PER_CALL = 250  # kept draws of one compiled call, between two ticks of the progress bar
+# Draws kept in one compiled call: with more, the progress bar and an interruption would wait; with
+# fewer, the calls themselves would take a noticeable share of the time.
+DRAWS_PER_CALL = 250
 
 
-def _everything(key: Array, x: Any) -> Any:  # noqa: ARG001
+def _whole_state(key: Array, x: Any) -> Any:  # noqa: ARG001
     return x
 
 
 class AbstractSampler(eqx.Module):
     """A Markov chain, given by one step.
 
-    Its author writes `step`; chains, warm-up, thinning and online statistics come with it.
+    A new sampler defines `step`; chains, warm-up, thinning and online statistics come with it.
     """
 
     @abc.abstractmethod
@@ -39,14 +42,14 @@ class AbstractSampler(eqx.Module):
         *,
         warmup: int = 0,
         thin: int = 1,
-        keep: Callable[[Array, Any], Any] = _everything,
+        keep: Callable[[Array, Any], Any] = _whole_state,
         seed: Any = 0,
         progress: bool | None = None,
     ) -> Any:
         """Run one chain from every row of `start`.
 
-        Step t of chain c has a random key of its own, so that a chain is the same whatever the
-        number of chains, and its first draws are whatever the number of draws.
+        Step t of chain c has its own random key: a chain does not depend on the number of chains,
+        nor its first draws on the number of draws.
 
         Parameters
         ----------
@@ -54,14 +57,14 @@ class AbstractSampler(eqx.Module):
             The first states, with the chain as first axis: (chain, d), or a dict or tuple of such
             arrays. They are not among the draws.
         n_draws
-            Draws to keep of every chain.
+            The number of draws to keep of every chain.
         warmup
-            Steps before the first of them.
+            The number of steps before the first draw.
         thin
-            Steps between two of them.
+            The number of steps from one draw to the next.
         keep
-            ``keep(key, x)``: what to keep of a state, where the states are too large to keep. The
-            key is for statistics that draw random numbers themselves.
+            ``keep(key, x)``: what to keep of a state, if the states are too large to keep. The key
+            is for statistics that use random numbers themselves.
         seed
             An integer or a JAX key.
         progress
@@ -69,28 +72,28 @@ class AbstractSampler(eqx.Module):
 
         Returns
         -------
-        The kept draws as NumPy arrays in 64 bit, (chain, draw, ...) each.
+        The draws as NumPy arrays in 64 bit, each of shape (chain, draw, ...).
         """
         require_whole("n_draws", n_draws, least=1)
         require_whole("warmup", warmup, least=0)
         require_whole("thin", thin, least=1)
-        state, chains = _checked(start)
+        state, chains = _check_start(start)
         words = [stream(seed, "sampler", c).integers(2**32, size=2) for c in range(chains)]
         calls = [DRAWS_PER_CALL] * (n_draws // DRAWS_PER_CALL)
         calls += [n_draws % DRAWS_PER_CALL] * (n_draws % DRAWS_PER_CALL > 0)
         pieces, done = [], warmup
-        with jax.enable_x64(True):
+        with precision():
             keys = jax.random.wrap_key_data(jnp.array(words, jnp.uint32), impl="threefry2x32")
             state = _advance(self, keys, jnp.asarray(warmup), state)
             for count in RunOptions(progress=progress).bar(calls, len(calls), "sampling"):
-                steps = jnp.asarray((done, thin))  # traced: numbers would compile every call anew
-                state, kept = _draws(self, keep, count, keys, steps, state)
+                steps = jnp.asarray((done, thin))  # as an array: Python numbers would recompile
+                state, kept = _sample_chunk(self, keep, count, keys, steps, state)
                 pieces.append(jax.tree.map(np.asarray, kept))
                 done += count * thin
-        return jax.tree.map(lambda *parts: np.concatenate(parts, axis=1), *pieces)
+        return jax.tree.map(lambda *arrays: np.concatenate(arrays, axis=1), *pieces)
 
 
-def _checked(start: Any) -> tuple[Any, int]:
+def _check_start(start: Any) -> tuple[Any, int]:
     """The first states in 64 bit, and the number of chains."""
     state = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), start)
     leaves = jax.tree.leaves(state)
@@ -102,22 +105,22 @@ def _checked(start: Any) -> tuple[Any, int]:
     if len({len(leaf) for leaf in leaves}) > 1 or not len(leaves[0]):
         raise InputError(
             f"the arrays of start have {[len(leaf) for leaf in leaves]} rows: expected one row per "
-            "chain in each of them, and at least one."
+            "chain in each of them, and at least one chain."
         )
-    wrong = sum(int((~np.isfinite(leaf)).sum()) for leaf in leaves)
-    if wrong:
-        raise InputError(f"{wrong} numbers of start are NaN or infinite.")
+    not_finite = sum(int((~np.isfinite(leaf)).sum()) for leaf in leaves)
+    if not_finite:
+        raise InputError(f"{not_finite} numbers of start are NaN or infinite.")
     return state, len(leaves[0])
 
 
 @eqx.filter_jit
 def _advance(sampler: AbstractSampler, keys: Array, steps: Array, state: Any) -> Any:
-    """The states after this many steps."""
+    """The states after `steps` steps."""
     return jax.vmap(lambda key, x: _steps(sampler, key, 0, steps, x))(keys, state)
 
 
 @eqx.filter_jit
-def _draws(
+def _sample_chunk(
     sampler: AbstractSampler,
     keep: Callable,
     count: int,
@@ -125,29 +128,30 @@ def _draws(
     steps: Array,
     state: Any,
 ) -> tuple[Any, Any]:
-    """The states `count` draws on, and what is kept of them.
+    """The states after `count` more draws, and what is kept of each draw.
 
-    `steps` are those that were made already, and those between two draws.
+    `steps` holds the number of steps already taken, and the number from one draw to the next.
     """
     done, thin = steps
 
     def chain(key: Array, x: Any) -> tuple[Any, Any]:
         key_keep = jax.random.split(key)[1]
 
-        def one(x: Any, number: Array) -> tuple[Any, Any]:
+        def next_draw(x: Any, number: Array) -> tuple[Any, Any]:
             first = done + number * thin
             x = _steps(sampler, key, first, first + thin, x)
             return x, keep(jax.random.fold_in(key_keep, first), x)
 
-        return jax.lax.scan(one, x, jnp.arange(count))
+        return jax.lax.scan(next_draw, x, jnp.arange(count))
 
     return jax.vmap(chain)(keys, state)
 
 
 def _steps(sampler: AbstractSampler, key: Array, first: Any, last: Any, x: Any) -> Any:
+    """The state of one chain after the steps numbered `first` to `last`."""
     key_step = jax.random.split(key)[0]
 
-    def one(t: Array, x: Any) -> Any:
+    def next_state(t: Array, x: Any) -> Any:
         return sampler.step(jax.random.fold_in(key_step, t), x)
 
-    return jax.lax.fori_loop(first, last, one, x)
+    return jax.lax.fori_loop(first, last, next_state, x)

@@ -18,10 +18,10 @@ class Gibbs(AbstractSampler):
     Parameters
     ----------
     conditionals
-        For every block its name and ``draw(key, x)``: a draw of the block given the others, from
-        the dict x of all blocks. They are swept in this order. Blocks that are independent given
-        the others may be drawn together as the rows of one array. Arrays in a
-        `jax.tree_util.Partial` are arguments of the compiled step; those in a closure become
+        A dict from the name of each block to ``draw(key, x)``, which draws the block given the
+        others, from the dict x of all blocks. A sweep follows the order of the dict. Blocks that
+        are independent given the others may be drawn together as the rows of one array. Arrays in
+        a `jax.tree_util.Partial` are arguments of the compiled step; those in a closure become
         constants of it.
 
     Examples
@@ -40,7 +40,7 @@ class Gibbs(AbstractSampler):
     False
     """
 
-    # pairs: JAX would sort the keys of a dict, and the order of a sweep is the user's
+    # as pairs: JAX would sort the keys of a dict, and a sweep follows the user's order
     conditionals: tuple[tuple[str, Callable[[Array, dict[str, Array]], Array]], ...]
 
     def __init__(self, conditionals: Mapping[str, Callable[[Array, Any], Array]]) -> None:
@@ -61,13 +61,13 @@ class Gibbs(AbstractSampler):
         """One sweep over the blocks."""
         names = [block for block, _ in self.conditionals]
         if not isinstance(x, dict) or sorted(x) != sorted(names):
-            found = sorted(x) if isinstance(x, dict) else type(x).__name__
-            raise InputError(f"the state has the blocks {found}: expected a dict with {names}.")
+            blocks = sorted(x) if isinstance(x, dict) else type(x).__name__
+            raise InputError(f"the state has the blocks {blocks}: expected a dict with {names}.")
         for number, (block, draw) in enumerate(self.conditionals):
             new = draw(jax.random.fold_in(key, number), x)
             if new.shape != x[block].shape:
                 raise InputError(
-                    f"the conditional of {block!r} gave shape {new.shape}: expected "
+                    f"the conditional of {block!r} returned shape {new.shape}: expected "
                     f"{x[block].shape}, as in the state."
                 )
             x = {**x, block: new}

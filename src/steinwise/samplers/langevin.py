@@ -20,9 +20,9 @@ class SGLD(AbstractSampler):
     .. math:: x' = x + \frac{\epsilon}{2} g(x) + \sqrt{\epsilon}\, z, \qquad
         E\, g(x) = \nabla \log p(x), \quad z \sim N(0, I)
 
-    The step is that of Welling and Teh; BlackJAX's is half of it. The draws come near p only as the
-    step shrinks: in a direction with curvature c the exact gradient gives the variance
-    1 / (c (1 - epsilon c / 4)) in place of 1 / c, and beyond epsilon = 4 / c the chain diverges.
+    The step is that of Welling and Teh; BlackJAX's is half of it. The draws approach p only as the
+    step shrinks: in a direction with curvature c, even the exact gradient gives the variance
+    1 / (c (1 - epsilon c / 4)) instead of 1 / c, and beyond epsilon = 4 / c the chain diverges.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class SGLD(AbstractSampler):
 
     Examples
     --------
-    The mean of normal data, with a step so large that the draws are too wide:
+    The mean of normal data, with so large a step that the draws are too wide:
 
     >>> import jax.numpy as jnp, numpy as np, steinwise as sw
     >>> data = np.random.default_rng(0).normal(size=(100, 1))
@@ -76,11 +76,11 @@ class Minibatch(eqx.Module):
     log_prior
         ``x`` to a scalar.
     log_likelihood
-        ``log_likelihood(x, row)``: of one row of the data.
+        ``log_likelihood(x, row)``: the log likelihood of one row of the data.
     data
         An array, or a tuple or dict of arrays, with one row per datum.
     size
-        Rows in a batch; all of them give the exact gradient.
+        The number of rows in a batch; with all rows the gradient is exact.
 
     Examples
     --------
@@ -112,14 +112,14 @@ class Minibatch(eqx.Module):
         rows = {len(leaf) for leaf in jax.tree.leaves(self.data)}
         if len(rows) != 1:
             raise InputError(
-                f"the arrays of data have {sorted(rows)} rows: expected as many in each."
+                f"the arrays of data have {sorted(rows)} rows: expected the same number in each."
             )
         if size > self.rows:
             raise InputError(f"size is {size}, and the data have only {self.rows} rows.")
 
     @property
     def rows(self) -> int:
-        """Data in all."""
+        """The number of rows of the data."""
         return len(jax.tree.leaves(self.data)[0])
 
     def __call__(self, key: Array, x: Float[Array, " d"]) -> Float[Array, " d"]:

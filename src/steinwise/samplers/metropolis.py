@@ -1,4 +1,4 @@
-"""Metropolis within Gibbs, with a bias in the acceptance for samplers that are to be wrong."""
+"""Metropolis within Gibbs, with an optional bias in the acceptance that makes it wrong."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,8 +24,8 @@ class MetropolisWithinGibbs(AbstractSampler):
     scale
         The standard deviation of the normal proposals, a number or one per coordinate.
     bias
-        What is added to the ratio of densities. With 0 the chain leaves p invariant; with more it
-        accepts too much, and its draws are too wide.
+        Added to the ratio of densities. At 0 the chain leaves p invariant; above 0 it accepts too
+        often, and its draws are too wide.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class MetropolisWithinGibbs(AbstractSampler):
     """
 
     log_density: Callable[[Array], Array]
-    scale: np.ndarray  # one, or one per coordinate
+    scale: np.ndarray  # a number, or one per coordinate
     bias: Float[np.ndarray, ""]
 
     def __init__(
@@ -55,44 +55,47 @@ class MetropolisWithinGibbs(AbstractSampler):
                 f"log_density is of type {type(log_density).__name__}: expected a function."
             )
         if self.scale.ndim > 1 or not (np.isfinite(self.scale) & (self.scale > 0)).all():
-            raise InputError(f"scale is {scale!r}: expected positive numbers, one or d of them.")
+            raise InputError(
+                f"scale is {scale!r}: expected a positive number, or one per coordinate."
+            )
         if self.bias.ndim or not 0 <= self.bias < 1:
             raise InputError(
-                f"bias is {bias!r}: expected a number from 0, a fair sampler, to below 1, where "
-                "every proposal is accepted."
+                f"bias is {bias!r}: expected a number from 0 (a correct sampler) to below 1 (every "
+                "proposal is accepted)."
             )
 
     def step(self, key: Array, x: Float[Array, " d"]) -> Float[Array, " d"]:
         """One sweep over the coordinates."""
 
-        def one(j: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+        def move(j: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
             return self._move(jax.random.fold_in(key, j), state, j)
 
-        return jax.lax.fori_loop(0, x.size, one, (x, self.log_density(x)))[0]
+        return jax.lax.fori_loop(0, x.size, move, (x, self.log_density(x)))[0]
 
     def conditional_draw(
         self, key: Array, x: Float[Array, " d"], j: Array | int, start: Array | float, steps: int
     ) -> Float[Array, ""]:
-        """Coordinate j after this many of the sampler's own steps on it, the others held at x.
+        """Coordinate j after `steps` of the sampler's own moves of it, the others fixed at x.
 
-        Nearly a draw from `q(x_j | x_-j)`, that of the sampler, bias and all. `start` must come
-        from elsewhere, another draw's coordinate; started at x_j the result depends on x_j for as
-        long as the inner chain remembers it, and KCC-SD takes that for a fault of the draws.
+        Nearly a draw from the sampler's conditional `q(x_j | x_-j)`, bias included. `start` must
+        come from elsewhere, such as coordinate j of another draw: from x_j itself, the result
+        would depend on x_j for as long as the inner chain remembers it, and KCC-SD would take that
+        for a fault of the draws.
         """
-        placed = x.at[j].set(start)
+        at_start = x.at[j].set(start)
 
-        def one(t: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+        def move(t: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
             return self._move(jax.random.fold_in(key, t), state, j)
 
-        return jax.lax.fori_loop(0, steps, one, (placed, self.log_density(placed)))[0][j]
+        return jax.lax.fori_loop(0, steps, move, (at_start, self.log_density(at_start)))[0][j]
 
     def _move(self, key: Array, state: tuple[Array, Array], j: Array | int) -> tuple[Array, Array]:
-        """One Metropolis step of coordinate j; the state carries its log density."""
-        x, height = state
+        """One Metropolis step of coordinate j; the state is x and its log density."""
+        x, log_density = state
         key_move, key_accept = jax.random.split(key)
         scale = jnp.broadcast_to(self.scale, x.shape)[j]
         y = x.at[j].add(scale * jax.random.normal(key_move, dtype=x.dtype))
-        new = self.log_density(y)
-        ratio = jnp.exp(jnp.minimum(new - height, 0.0)) + self.bias
+        proposed = self.log_density(y)
+        ratio = jnp.exp(jnp.minimum(proposed - log_density, 0.0)) + self.bias
         accept = jax.random.uniform(key_accept, dtype=x.dtype) < ratio
-        return jnp.where(accept, y, x), jnp.where(accept, new, height)
+        return jnp.where(accept, y, x), jnp.where(accept, proposed, log_density)
