@@ -1,17 +1,17 @@
-"""Eight schools: NUTS on the non-centred model fits; on the centred one it does not.
+"""Eight schools: NUTS fits the non-centred model, but not the centred one.
 
-The centred posterior is a funnel, and NUTS with the step that suits its mouth does not enter the
+The centred posterior is a funnel, and NUTS with a step that suits its mouth does not enter the
 neck, where tau is small. R-hat is 1.01, and in the sampler's own coordinates no line through a draw
-leads into the neck: given the eight effects, tau is right. So look along other lines: the same
-draws, and the same model, in the non-centred coordinates, where log tau moves alone. There the
-check says that log_tau is shifted upwards.
+leads into the neck: given the eight effects, tau is right. So the check has to look along other
+lines: those of the same draws and the same model in the non-centred coordinates, where log tau
+moves alone. There it reports that log_tau is shifted upwards.
 
-Sixteen chains, since they get stuck at the neck for hundreds of draws: of five seeds all are
-rejected so, and one has too few independent draws for a verdict in the sampler's own coordinates,
-where the next seed is taken (which seed that is depends on the processor: chains are chaotic). Of
-four chains a third is refused.
+There are sixteen chains because they get stuck at the neck for hundreds of draws. With five seeds,
+all runs are rejected in the non-centred coordinates; one run has too few independent draws for a
+verdict in the sampler's own coordinates, and the next seed is taken instead (which seed that is
+depends on the processor, as chains are chaotic). With four chains, a third of the runs are refused.
 
-Run with ``python examples/eight_schools.py [FOLDER]``; the pictures go to FOLDER.
+Run with ``python examples/eight_schools.py [FOLDER]``; the figures go to FOLDER.
 """
 
 import sys
@@ -50,7 +50,7 @@ def centred(position):
 
 
 def nuts(log_density, start, key, n_chains=16, n_draws=1000, n_warmup=1000):
-    """BlackJAX's own recipe: adapt step and mass on each chain, then sample."""
+    """BlackJAX's recipe: adapt the step size and the mass matrix of each chain, then sample."""
 
     def chain(key):
         warm, run = jax.random.split(key)
@@ -75,7 +75,7 @@ def standardised(position):
 
 
 def results(seed: int, n_draws: int = 1000) -> dict[str, sw.CheckResult]:
-    """The three checks: the good run, the bad run as it is, and the bad run seen along z."""
+    """Three checks: of the good run, of the bad run, and of the bad run in the coordinates z."""
     start = {"mu": jnp.zeros(()), "log_tau": jnp.ones(())}
     key = jax.random.key(seed)
     good = nuts(non_centred, start | {"z": jnp.zeros(8)}, key, n_draws=n_draws).position
@@ -92,7 +92,7 @@ def results(seed: int, n_draws: int = 1000) -> dict[str, sw.CheckResult]:
 
 
 def first_verdicts() -> dict[str, sw.CheckResult]:
-    """Of the first seed whose bad run has enough independent draws; the others say that."""
+    """The results of the first seed whose bad run has enough independent draws for a verdict."""
     for seed in range(SEEDS):
         try:
             return results(seed)

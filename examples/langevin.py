@@ -1,10 +1,10 @@
 """Stochastic gradient Langevin dynamics: how large may the step be?
 
-Without an accept step the bias grows with the step, and slow mixing with its inverse. R-hat says
-nothing about the first. `sw.check` finds the large step out; `sw.compare` with the V-statistic
-weighs bias against mixing at a given number of draws.
+There is no acceptance test, so large steps are biased, while small steps mix slowly. R-hat does not
+show the bias. `sw.check` detects that of the largest step; `sw.compare` with the V-statistic weighs
+bias against mixing for a given number of draws.
 
-Run with ``python examples/langevin.py [FOLDER]``; the picture goes to FOLDER.
+Run with ``python examples/langevin.py [FOLDER]``; the figure goes to FOLDER.
 """
 
 import sys
@@ -22,12 +22,12 @@ DATA = np.random.default_rng(0).normal([0.5, -0.5], 3.0, size=(100, 2))
 
 
 def log_density(x):
-    """A mean with a standard normal prior, seen through noise of standard deviation 3."""
+    """A mean with a standard normal prior, observed with noise of standard deviation 3."""
     return -0.5 * jnp.sum(x**2) - 0.5 * jnp.sum((DATA - x) ** 2) / 9
 
 
 def langevin(step: float, n_chains: int, n_draws: int, batch: int = 20):
-    """Chains of SGLD on minibatches, every tenth draw; (chain, draw, coordinate)."""
+    """Chains of SGLD with minibatches, every tenth draw: (chain, draw, coordinate)."""
     y = jnp.asarray(DATA)
 
     def gradient(x, rows):

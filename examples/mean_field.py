@@ -1,11 +1,12 @@
 """Did variational inference work? Mean-field VI on a correlated posterior.
 
-A regression whose two predictors are nearly the same: their slopes are strongly correlated in the
-posterior, and mean-field VI cannot know that. The check says that each slope depends on the other
-in a way that the posterior does not. Along other lines, the sum and the difference of the slopes,
-it says what that means: the difference, about which the data say little, is far too narrow.
+The two predictors of a regression are nearly the same, so that their slopes are strongly correlated
+in the posterior, which mean-field VI cannot represent. The check reports that each slope does not
+depend on the other as it does in the posterior. Along other lines, those of the sum and the
+difference of the slopes, it says what that means: the difference, about which the data say little,
+is far too narrow.
 
-Run with ``python examples/mean_field.py [FOLDER]``; the picture goes to FOLDER.
+Run with ``python examples/mean_field.py [FOLDER]``; the figures go to FOLDER.
 """
 
 import sys
@@ -38,7 +39,7 @@ def regression(n: int = 60):
 
 
 def variational(log_density, key, n_draws: int, steps: int = 3000):
-    """Draws of the mean-field Gaussian that BlackJAX finds."""
+    """Draws from the mean-field Gaussian that BlackJAX finds."""
     start = {"slope": jnp.zeros(2), "intercept": jnp.zeros(()), "log_sigma": jnp.zeros(())}
     method = blackjax.meanfield_vi(log_density, optax.adam(0.01), num_samples=20)
     learn, sample = jax.random.split(key)
@@ -52,7 +53,7 @@ def variational(log_density, key, n_draws: int, steps: int = 3000):
 
 
 def turned(position):
-    """The slopes by their sum and their difference."""
+    """The position with the sum and the difference of the slopes in place of the slopes."""
     first, second = position["slope"][..., 0], position["slope"][..., 1]
     rest = {name: value for name, value in position.items() if name != "slope"}
     return rest | {"sum": first + second, "difference": first - second}
@@ -65,7 +66,7 @@ def turned_back(position):
 
 
 def results(n_draws: int = 1000) -> dict[str, sw.CheckResult]:
-    """The draws as they are, and along the sum and the difference of the slopes."""
+    """Checks along the slopes, and along their sum and their difference."""
     log_density = regression()
     draws = variational(log_density, jax.random.key(0), n_draws)
     runs = {

@@ -1,9 +1,10 @@
-"""Pathfinder's draws are a good start, not the posterior: a skewed scale shows it.
+"""Pathfinder's draws are a good start but not the posterior, as a skewed posterior shows.
 
-Pathfinder approximates the posterior by a Gaussian along an optimiser's path. For a few counts with
-an unknown rate the posterior of the log rate is skewed to the left, and so is that of its variance.
+Pathfinder approximates the posterior by a Gaussian along the path of an optimiser. With few counts
+of unknown rate, the posterior of the log rate is skewed to the left; with few residuals, that of a
+log standard deviation is skewed too.
 
-Run with ``python examples/pathfinder.py [FOLDER]``; the picture goes to FOLDER.
+Run with ``python examples/pathfinder.py [FOLDER]``; the figures go to FOLDER.
 """
 
 import sys
@@ -19,7 +20,7 @@ COUNTS = jnp.array([0.0, 1.0, 0.0, 2.0, 0.0, 0.0])
 
 
 def log_density(position):
-    """Counts of one rate with a flat gamma prior; a standard deviation from four residuals."""
+    """Counts with one rate and a flat gamma prior; a standard deviation from four residuals."""
     log_rate, log_sd = position["log_rate"], position["log_sd"]
     rate = jnp.exp(log_rate)
     counts = jnp.sum(COUNTS * log_rate - rate) + 0.5 * log_rate - 0.1 * rate

@@ -1,9 +1,9 @@
-"""Does a model fit plain data? No sampler, no posterior: rows of data against a density.
+"""Does a model fit plain data? No sampler and no posterior, just rows of data and a density.
 
-Heights and weights of people are compared with a Gaussian of the right means and covariance; one
-column has heavier tails than that.
+Heights, weights and incomes of people are compared with a Gaussian that has the right means and
+covariance; one column has heavier tails than a Gaussian.
 
-Run with ``python examples/plain_data.py [FOLDER]``; the picture goes to FOLDER.
+Run with ``python examples/plain_data.py [FOLDER]``; the figures go to FOLDER.
 """
 
 import sys
@@ -17,7 +17,7 @@ NAMES = ["height", "weight", "income"]
 
 
 def data(n: int) -> np.ndarray:
-    """Standardised rows; income has Student tails with 4 degrees of freedom, and variance 1."""
+    """Standardised rows; income is Student t with 4 degrees of freedom, scaled to variance 1."""
     rng = np.random.default_rng(0)
     height, noise = rng.normal(size=(2, n))
     weight = 0.6 * height + 0.8 * noise
