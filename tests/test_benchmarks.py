@@ -1,11 +1,18 @@
-"""The benchmarks' runner: it resumes from its scratch file."""
+"""The benchmarks: their runner resumes, and their committed results can be read and keep rules."""
 
 import json
+import sys
 
 import numpy as np
+import pytest
+from click import ClickException
+from click.testing import CliRunner
 
+from benchmarks import RESULTS, case_runner, page, power, size_cases, suites
 from benchmarks.case_runner import run_case
 from benchmarks.cases import Case, Outcome, Rule
+from benchmarks.measuring import against_bounds, best_of, bounds_table, exponent, json_lines
+from benchmarks.rates import interval, lower_bound, passes
 
 
 def repeat(name: str, repetition: int) -> dict[str, Outcome]:
@@ -13,16 +20,97 @@ def repeat(name: str, repetition: int) -> dict[str, Outcome]:
 
 
 def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
-    raise AssertionError("repeat stands for it here")
+    raise AssertionError("`repeat` is called in place of this")
 
 
-def test_an_interrupted_case_goes_on_where_it_was(tmp_path):
-    """What is in the scratch file is believed; a line that was torn is run again."""
+def test_an_interrupted_case_resumes(tmp_path):
+    """What is in the scratch file is not run again, except for a torn line."""
     scratch = tmp_path / "scratch" / "size toy.jsonl"
     scratch.parent.mkdir()
     finished = "".join(json.dumps({r: {"toy": {"hit": 1.0}}}) + "\n" for r in (0, 1))
     scratch.write_text(finished + '{"2": {"toy": {"hit"')
-    found = run_case("toy", Case(run, Rule("shown")), repeat, 8, 1, scratch)
-    assert found["rows"]["toy"]["verdicts"] == 8
-    assert found["rows"]["toy"]["rate"] == 3 / 8  # 0 and 1 as they were, and 4
+    result = run_case("toy", Case(run, Rule("shown")), repeat, 8, 1, scratch)
+    assert result["rows"]["toy"]["verdicts"] == 8
+    assert result["rows"]["toy"]["rate"] == 3 / 8  # 0 and 1 from the scratch file, and 4
     assert not scratch.exists()
+
+
+def test_intervals_of_rates_are_exact():
+    """Values of R's qbinom and binom.test."""
+    assert interval(0.05, 500) == (0.022, 0.084)
+    assert lower_bound(0.99, 100) == pytest.approx(0.9534, abs=1e-4)
+    assert lower_bound(0.0, 100) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("rule", "rate", "kept"),
+    [
+        (Rule("level"), 0.084, True),
+        (Rule("level"), 0.086, False),
+        (Rule("level"), 0.02, False),
+        (Rule("at least", 0.9), 0.9, True),
+        (Rule("at least", 0.9), 0.898, False),
+        (Rule("surely at least", 0.9), 0.91, False),
+        (Rule("surely at least", 0.9), 0.93, True),
+        (Rule("at most", 0.07), 0.07, True),
+        (Rule("at most", 0.07), 0.072, False),
+        (Rule("shown"), 0.5, None),
+    ],
+)
+def test_rules_for_500_repetitions(rule, rate, kept):
+    assert passes(rule, rate, 500) is kept
+
+
+RESULTS_OF_SUITES = {suite: file for suite, (file, _) in power.SUITES.items()} | {None: "size"}
+
+
+@pytest.mark.parametrize("suite", RESULTS_OF_SUITES)
+def test_committed_results_belong_to_cases_and_can_be_printed(suite):
+    """Catches a renamed case, row or key: results in the file would no longer be recognised."""
+    results = json.loads((RESULTS / f"{RESULTS_OF_SUITES[suite]}.json").read_text())
+    cases = suites.CASES[suite] if suite else size_cases.CASES
+    assert set(results) == set(cases)
+    for name, result in results.items():
+        for row, found in result["rows"].items():
+            rule = cases[name].rule(row)
+            assert found["rule"].startswith(rule.kind)
+            assert found["passes"] == passes(rule, found["rate"], found["verdicts"])
+    table = power.table if suite == "power" else case_runner.table
+    assert len(table(list(results), results).splitlines()) > len(results)
+
+
+def test_the_page_is_printed_from_committed_results():
+    printed = CliRunner().invoke(page.main, catch_exceptions=False).stdout
+    assert [line for line in printed.splitlines() if line[:2] in ("1.", "2.", "3.", "4.")] == [
+        f"{number}. {title}" for number, (title, _, _) in enumerate(page.SECTIONS.values(), 1)
+    ]
+    assert "check, autodiff, float64, n = 1000" in printed
+    assert "stein-thinning" in printed
+
+
+def test_json_lines_come_from_a_process_with_the_given_variables():
+    program = "import os; print('{\"a\": ' + os.environ['NUMBER'] + '}'); print('other text')"
+    assert json_lines([sys.executable, "-c", program], {"NUMBER": "3"}) == [{"a": 3}]
+
+
+def test_a_failing_process_is_reported_with_its_error():
+    with pytest.raises(ClickException, match=r"(?s)-c .*failed:.*ZeroDivisionError"):
+        json_lines([sys.executable, "-c", "1 / 0"], {})
+
+
+def test_the_first_call_is_not_timed():
+    calls = []
+    result, seconds = best_of(2, lambda: calls.append(None) or len(calls))
+    assert result == 3
+    assert seconds >= 0
+
+
+def test_a_cost_that_grows_quadratically_has_exponent_2():
+    assert exponent({n: 3.0 * n**2 for n in (10, 100, 1000)}) == pytest.approx(2)
+
+
+def test_values_are_compared_with_their_bounds():
+    figures = against_bounds({"a": (1.2345, 1.0), "b": (0.5, 0.5), "c": (7.0, None)}, digits=2)
+    assert figures["a"] == {"value": 1.23, "at most": 1.0, "passes": False}
+    assert [row["passes"] for row in figures.values()] == [False, True, True]
+    assert [line.split()[-1] for line in bounds_table(figures)] == ["NO", "ok", "7"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from steinwise.cli import METHODS, run
-from steinwise.methods import BY_NAME
+from steinwise.api.fit_parameters import BY_NAME
 
 TARGET = """
 import jax.numpy as jnp

@@ -118,7 +118,7 @@ def test_no_part_imports_what_it_may_not() -> None:
         for one in imports()
         if part(one.module) not in {part(one.importer), *MAY_IMPORT.get(part(one.importer), ())}
     ]
-    assert not forbidden
+    assert not forbidden, "\n".join(forbidden)
 
 
 def test_the_table_says_no_more_than_there_is() -> None:
@@ -156,4 +156,4 @@ def test_no_module_uses_a_private_name_of_another() -> None:
         for one in imports()
         if one.name and one.name.startswith("_") and not one.name.startswith("__")
     ]
-    assert not private
+    assert not private, "\n".join(private)

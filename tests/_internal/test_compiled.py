@@ -38,8 +38,8 @@ def test_one_shape_is_compiled() -> None:
     assert shapes == [(4, 3)]
 
 
-def test_no_more_rows_are_asked_for_than_there_are() -> None:
-    """Catches an index beyond the last row, which `rows_at` need not know how to answer."""
+def test_a_chunk_is_padded_with_its_own_rows() -> None:
+    """Catches an index beyond the last row, and rows from elsewhere, which would move a centre."""
     asked = []
 
     def rows_at(index: np.ndarray) -> tuple:
@@ -47,7 +47,7 @@ def test_no_more_rows_are_asked_for_than_there_are() -> None:
         return (X[index],)
 
     call_in_chunks(lambda x: x, rows_at, 5, 3)
-    assert asked == [[0, 1, 2], [3, 4, 4]]
+    assert asked == [[0, 1, 2], [3, 4, 3]]
 
 
 @pytest.mark.parametrize("ambient", [False, True])

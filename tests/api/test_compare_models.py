@@ -9,7 +9,8 @@ from scipy import stats
 
 import steinwise as sw
 from steinwise.calibration.batches import Batches
-from steinwise.results.comparison import BEST, NOT_TOLD_APART, TOO_FEW, WORSE, critical_value
+from steinwise.results.comparison import BEST, NOT_TOLD_APART, TOO_FEW, WORSE
+from steinwise.calibration.ranking import critical_value
 
 D, BANDWIDTH = 2, 1.5
 FIXED = sw.methods.KSD(sw.kernels.RBF(BANDWIDTH))

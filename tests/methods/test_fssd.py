@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 import steinwise as sw
-from benchmarks.examples import correlated, standard
-from benchmarks.size import interval, lower_bound
+from benchmarks.rates import interval, lower_bound
+from benchmarks.targets import correlated, standard
 from steinwise._internal.run_options import RunOptions
-from steinwise.calibration.batches import Batches, _cut
+from steinwise.calibration.batches import Batches, cut_by_length
 from steinwise.draws.samples import Samples
 from steinwise.functional import fssd, fssd_features, fssd_power, fssd_variance
 from steinwise.kernels import IMQ, RBF, AbstractKernel, AbstractRadial, Matern52
-from steinwise.methods.fssd import FSSD, draws_of_fitted_gaussian, limit_law, most_powerful
+from steinwise.methods.fssd import FSSD, limit_distribution
+from steinwise.methods.fssd_search import draws_of_fitted_gaussian, most_powerful
 from steinwise.methods.statistics import FeatureProduct
 
 LAPLACE = np.random.default_rng(0).laplace(0, 1 / np.sqrt(2), (200, 5))
@@ -36,7 +37,7 @@ def features_of(kernel: AbstractKernel, x: np.ndarray, v: np.ndarray) -> np.ndar
 
 
 def singles(n: int) -> Batches:
-    return _cut(1, n, 1, independent=True)
+    return cut_by_length(1, n, 1, independent=True)
 
 
 def of_rows(rows: np.ndarray, rows_per_chunk: int = 64) -> FeatureProduct:
@@ -63,7 +64,7 @@ def test_reference_figures_through_the_method() -> None:
     assert found.draws.held_out == 0
     statistic = method.statistic(Samples.of(LAPLACE), standard(5), RunOptions())
     np.testing.assert_allclose(
-        limit_law(statistic, singles(200), 25).eigenvalues[:3],
+        limit_distribution(statistic, singles(200), 25).eigenvalues[:3],
         [0.08811371383241509, 0.07526611597257309, 0.06348107298430967],
         rtol=1e-9,
     )
@@ -133,7 +134,7 @@ def test_neither_memory_nor_precision_changes_the_verdict(
 def test_law_of_independent_draws(n: int) -> None:
     """Catches batches of several draws, lost chunks, and a wrong route for few draws."""
     rows = np.random.default_rng(5).normal(0.3, 1.0, size=(n, 20))
-    found = limit_law(of_rows(rows), _cut(1, n, 3, independent=True), 20)
+    found = limit_distribution(of_rows(rows), cut_by_length(1, n, 3, independent=True), 20)
     expected = np.linalg.eigvalsh(np.cov(rows.T))[::-1]
     kept = min(n - 1, 20)
     np.testing.assert_allclose(found.eigenvalues[:kept], expected[:kept], rtol=1e-9)
@@ -145,9 +146,9 @@ def test_law_of_independent_draws(n: int) -> None:
 
 def test_law_of_a_chain() -> None:
     """Catches single draws in place of batches, neighbours kept, and unequal lengths forgotten."""
-    batches = _cut(2, 61, 7, independent=False)
+    batches = cut_by_length(2, 61, 7, independent=False)
     rows = np.random.default_rng(6).normal(0.3, 1.0, size=(122, 3))
-    found = limit_law(of_rows(rows), batches, 3)
+    found = limit_distribution(of_rows(rows), batches, 3)
     edges = list(zip(batches.bounds[:-1], batches.bounds[1:], strict=True))
     sums = [rows[a:b].sum(axis=0) for a, b in edges]
     residuals = [rows[a:b].sum(axis=0) - (b - a) * rows.mean(axis=0) for a, b in edges]
@@ -173,7 +174,7 @@ def test_null_has_the_moments_of_its_law() -> None:
     statistic = method.statistic(Samples.of(LAPLACE), standard(5), RunOptions())
     batches = singles(200)
     verdict = method.calibrate(statistic, batches, 20_000, 0)
-    deviation = np.sqrt(2 * (limit_law(statistic, batches, 25).eigenvalues ** 2).sum())
+    deviation = np.sqrt(2 * (limit_distribution(statistic, batches, 25).eigenvalues ** 2).sum())
     assert abs(verdict.null.mean()) < 4 * deviation / np.sqrt(20_000)
     assert verdict.null.std() == pytest.approx(deviation, rel=0.05)
     assert verdict.observed == pytest.approx(np.sqrt(200 * 199) * verdict.statistic)

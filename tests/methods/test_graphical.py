@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import steinwise as sw
-from steinwise.methods import KSD, GraphicalKSD, SlicedKSD
+from steinwise.methods.ksd import KSD
+from steinwise.methods.graphical import GraphicalKSD
+from steinwise.methods.sksd import SlicedKSD
 
 
 def chain_target(d: int) -> sw.Gaussian:

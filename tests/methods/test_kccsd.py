@@ -340,7 +340,7 @@ def test_the_median_is_taken_per_coordinate():
 @pytest.mark.parametrize(
     ("kernel", "expected"),
     [
-        ([RBF(), RBF()], "2 kernels came for 3"),
+        ([RBF(), RBF()], "2 kernels were given for 3"),
         (RBF([1.0, 2.0]), "vector of 2 parameters for 3 coordinates"),
         ("rbf", "kernel is 'rbf': expected a kernel"),
         ([1.0, 2.0, 3.0], "expected a kernel such as"),

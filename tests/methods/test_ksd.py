@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 import steinwise as sw
+from benchmarks.rates import interval
 from benchmarks.simulate import autoregressive
-from benchmarks.size import interval
 from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batch_sums import BatchSums
-from steinwise.calibration.batches import _cut
+from steinwise.calibration.batches import cut_by_length
 from steinwise.calibration.signs import bootstrap, multinomial, rademacher
 from steinwise.draws.samples import Samples
-from steinwise.methods import KSD, KSDAgg
+from steinwise.methods.ksd import KSD
+from steinwise.methods.ksdagg import KSDAgg
 from steinwise.methods.ksdagg import imq_tiles
 from steinwise.methods.statistics import Mean
 
@@ -44,7 +45,7 @@ def test_bandwidths_and_their_statistics_are_those_of_others() -> None:
     """Catches another collection of bandwidths, and an IMQ with another exponent."""
     np.testing.assert_allclose(KSDAgg().resolve(X, 0), BANDWIDTHS, rtol=1e-9)
     found = KSDAgg().statistic(SAMPLES, TARGET, RunOptions())
-    batches = _cut(1, 200, 1, independent=True)
+    batches = cut_by_length(1, 200, 1, independent=True)
     values = [
         bootstrap(one, rademacher(0, 9, 200)).statistic[0, 0] for one in found.batch_sums(batches)
     ]
@@ -166,7 +167,7 @@ def test_few_statistics_and_many_have_the_same_bootstraps(
     independent: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Catches two ways through the same sum that part company."""
-    batches = _cut(2, 40, 4, independent=independent)
+    batches = cut_by_length(2, 40, 4, independent=independent)
     values = np.random.default_rng(6).normal(size=(2, 3, batches.count, batches.count))
     sums, signs = BatchSums(values, batches), rademacher(0, 50, batches.count)
     one = bootstrap(sums, signs)

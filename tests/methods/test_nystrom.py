@@ -8,7 +8,8 @@ from benchmarks import simulate
 from benchmarks.rates import interval
 from steinwise._internal.run_options import RunOptions
 from steinwise.draws.samples import Samples
-from steinwise.methods import KSD, NystromKSD
+from steinwise.methods.ksd import KSD
+from steinwise.methods.nystrom import NystromKSD
 from steinwise.methods.nystrom import NystromProduct
 
 TARGET = sw.Gaussian(np.zeros(3), np.eye(3))

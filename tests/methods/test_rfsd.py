@@ -7,23 +7,24 @@ import pytest
 from scipy import stats
 
 import steinwise as sw
-from benchmarks.size import interval
+from benchmarks.rates import interval
 from steinwise._internal.run_options import RunOptions
-from steinwise.calibration.batches import Batches, _cut
+from steinwise.calibration.batches import Batches, cut_by_length
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.functional import rfsd_log_squares
-from steinwise.methods.rfsd import RFSD, FeatureMeans, squares
-from steinwise.methods.rfsd_bases import MultiquadricLaw, SecantLaw
+from steinwise.methods.rfsd import RFSD
+from steinwise.methods.statistics.feature_means import FeatureMeans, squares
+from steinwise.methods.rfsd_bases import MultiquadricBase, SecantBase
 
 # of X and V below, with gamma = 0.25, by an independent implementation
 C_PRIME, BETA_PRIME, LOG_AT_V = 5.2590376843953885, -17.187500000000004, -48.19199881447129
 X = np.random.default_rng(0).laplace(0, 1 / np.sqrt(2), (200, 5))
 V = np.random.default_rng(1).standard_normal((5, 5))
 KINDS = ["imq", "sech"]
-LAWS = {
-    "imq": MultiquadricLaw(np.array([0.5, -1.0]), scale=1.3, exponent=-2.0, degrees=2.5),
-    "sech": SecantLaw(np.array([0.5, -1.0]), rate=1.1, tail_rate=0.6),
+BASES = {
+    "imq": MultiquadricBase(np.array([0.5, -1.0]), scale=1.3, exponent=-2.0, degrees=2.5),
+    "sech": SecantBase(np.array([0.5, -1.0]), rate=1.1, tail_rate=0.6),
 }
 
 
@@ -45,7 +46,7 @@ def target_normals(seed: int, n: int, d: int = 3) -> np.ndarray:
 
 def test_reference_figures() -> None:
     """Catches a wrong c' or beta', a missing importance weight or 1 / M, and squared values."""
-    law = MultiquadricLaw.around(X, gamma=0.25, degrees=0.5, seed=0)
+    law = MultiquadricBase.around(X, gamma=0.25, degrees=0.5, seed=0)
     assert law.scale == pytest.approx(C_PRIME, rel=1e-12)
     assert law.exponent == pytest.approx(BETA_PRIME, rel=1e-12)
     found = means(X, RFSD(gamma=0.25, locations=V)).log_squares()
@@ -57,11 +58,11 @@ def test_squares_of_mean_features_by_loops(kind: str) -> None:
     """Catches a wrong derivative, r in the wrong place, and a unit that is lost or kept twice."""
     x, z = X[:40, :3], V[:4, :3]
     method = RFSD(kind, locations=z)
-    law = type(LAWS[kind]).around(x, 1.0, 0.5, 0)
+    law = type(BASES[kind]).around(x, 1.0, 0.5, 0)
     r, step = law.order, 1e-6
 
     def base(point: np.ndarray, m: int) -> float:
-        if isinstance(law, MultiquadricLaw):
+        if isinstance(law, MultiquadricBase):
             return (law.scale**2 + ((point - z[m]) ** 2).sum()) ** law.exponent
         return float(np.prod(1 / np.cosh(law.rate * (point - z[m]))))
 
@@ -82,14 +83,14 @@ def test_the_pure_function_gives_the_same_squares(kind: str, d: int) -> None:
     """Catches a twin with other weights, or one that underflows in many dimensions."""
     rng = np.random.default_rng(5)
     x, z = rng.laplace(size=(50, d)), rng.normal(size=(6, d))
-    law = type(LAWS[kind]).around(x, 1.0, 0.5, 0)
+    law = type(BASES[kind]).around(x, 1.0, 0.5, 0)
     log_weights = -(law.log_density(z) + np.log(len(z))) / law.order
 
     def log_base(point: jax.Array, location: jax.Array) -> jax.Array:
         away = point - location
-        if isinstance(law, MultiquadricLaw):
+        if isinstance(law, MultiquadricBase):
             return law.exponent * jnp.log(law.scale**2 + jnp.sum(away**2))
-        assert isinstance(law, SecantLaw)
+        assert isinstance(law, SecantBase)
         return -jnp.sum(jnp.logaddexp(law.rate * away, -law.rate * away) - jnp.log(2.0))
 
     def total(x: jax.Array) -> jax.Array:
@@ -112,13 +113,13 @@ def test_importance_density_integrates_to_one(kind: str) -> None:
     t = np.linspace(-9, 9, 1201)
     line, weight = np.sinh(t), np.cosh(t) * (t[1] - t[0])
     grid = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1).reshape(-1, 2)
-    density = np.exp(LAWS[kind].log_density(grid)).reshape(len(t), -1)
+    density = np.exp(BASES[kind].log_density(grid)).reshape(len(t), -1)
     assert weight @ density @ weight == pytest.approx(1.0, abs=1e-4)
 
 
 def test_imq_density_is_the_t_law() -> None:
     """Catches degrees of freedom or a scale that the density and the formula do not share."""
-    law = LAWS["imq"]
+    law = BASES["imq"]
     shape = law.scale**2 / law.degrees * np.eye(2)
     expected = stats.multivariate_t(law.centre, shape, df=law.degrees).logpdf(V[:, :2])
     np.testing.assert_allclose(law.log_density(V[:, :2]), expected, rtol=1e-12)
@@ -127,7 +128,7 @@ def test_imq_density_is_the_t_law() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_sampler_follows_the_density(kind: str) -> None:
     """Catches the published scale of the sampler, 2 / pi too small, and a centre left out."""
-    law = LAWS[kind]
+    law = BASES[kind]
     z = law.sample(np.random.default_rng(2), 4000)
     assert z.shape == (4000, 2)
     marginals = {
@@ -140,7 +141,7 @@ def test_sampler_follows_the_density(kind: str) -> None:
 
 def test_scales_of_the_secant() -> None:
     """Catches a Euclidean median, and a law of locations without r = 2."""
-    law = SecantLaw.around(X, gamma=0.25, degrees=0.5, seed=0)
+    law = SecantBase.around(X, gamma=0.25, degrees=0.5, seed=0)
     distances = [np.abs(X[i] - X[k]).sum() for i in range(200) for k in range(i)]
     assert law.rate == pytest.approx(1 / (0.16 * np.median(distances)), rel=1e-12)
     assert law.tail_rate == pytest.approx(2 / np.median(distances), rel=1e-12)
@@ -180,7 +181,7 @@ def test_two_hundred_dimensions(kind: str) -> None:
 @pytest.fixture(params=[(1, 61, 7, True), (3, 23, 5, False)], ids=["independent", "chains"])
 def batches(request: pytest.FixtureRequest) -> Batches:
     chains, draws, length, independent = request.param
-    return _cut(chains, draws, length, independent=independent)
+    return cut_by_length(chains, draws, length, independent=independent)
 
 
 @pytest.mark.parametrize("kind", KINDS)

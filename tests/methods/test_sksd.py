@@ -9,18 +9,17 @@ import numpy as np
 import pytest
 
 import steinwise as sw
-from benchmarks import examples
-from benchmarks.size import interval
+from benchmarks import targets
+from benchmarks.rates import interval
 from steinwise import functional
 from steinwise._internal.run_options import RunOptions
-from steinwise.calibration.batches import _cut
+from steinwise.calibration.batches import cut_by_length
 from steinwise.draws.samples import Samples
 from steinwise.functional import slice_ksd, slice_stein_gram, sliced_ksds
 from steinwise.kernels import IMQ, RBF, AbstractKernel
 from steinwise.kernels.median import median_distance
-from steinwise.methods.sksd import (
-    SLICES,
-    SlicedKSD,
+from steinwise.methods.sksd import SLICES, SlicedKSD
+from steinwise.methods.sksd_directions import (
     _smoothed_slopes,
     active_directions,
     learned_directions,
@@ -71,10 +70,10 @@ def imq_slice(u: np.ndarray, b: np.ndarray, alignment: float, width: float) -> n
 
 def test_axes_give_the_reference_figures() -> None:
     """Catches a wrong width, a pair counted twice, and a diagonal that is in or out by mistake."""
-    x, target = laplace_draws(), examples.standard(5)
+    x, target = laplace_draws(), targets.standard(5)
     assert sw.check(x, target, method=SlicedKSD()).statistic == pytest.approx(AXES_U, abs=1e-9)
     statistic = SlicedKSD().statistic(Samples.of(x), target, RunOptions())
-    batches = _cut(1, 200, 7, independent=True)
+    batches = cut_by_length(1, 200, 7, independent=True)
     everything = sum(one.values.sum() for one in statistic.batch_sums(batches))
     assert everything / 200**2 == pytest.approx(AXES_V, abs=1e-9)
     without = everything - statistic.diagonal().sum()
@@ -103,9 +102,9 @@ def test_batch_sums_of_slanted_slices(kernel, by_hand, cut) -> None:
 
     Every coordinate has a width of its own, and the target's score mixes the coordinates.
     """
-    batches = _cut(*cut, independent=False)
+    batches = cut_by_length(*cut, independent=False)
     x = np.random.default_rng(1).normal(size=(cut[0] * cut[1], 3))
-    target, directions, widths = examples.correlated(3), slanted(3), np.array([0.7, 1.0, 1.9])
+    target, directions, widths = targets.correlated(3), slanted(3), np.array([0.7, 1.0, 1.9])
     method = SlicedKSD("learned", kernel(widths), directions=5 * directions)
     statistic = method.statistic(Samples.of(x, independent=True), target, RunOptions())
     (found,) = statistic.batch_sums(batches)
@@ -164,7 +163,7 @@ def test_pure_functions_keep_the_callers_precision(dtype) -> None:
 
 def test_single_precision_of_the_bulk() -> None:
     """Catches a dtype that is ignored, and tiles whose cancellations ruin it."""
-    x, target = laplace_draws(), examples.standard(5)
+    x, target = laplace_draws(), targets.standard(5)
     single = sw.check(x, target, method=SlicedKSD(), dtype="float32").statistic
     assert single != pytest.approx(AXES_U, rel=1e-12)
     assert single == pytest.approx(AXES_U, rel=1e-4)
@@ -172,7 +171,7 @@ def test_single_precision_of_the_bulk() -> None:
 
 def test_results_do_not_depend_on_the_budget() -> None:
     """Catches coordinates that are lost or summed twice where they come in several blocks."""
-    x, target = np.random.default_rng(4).normal(size=(300, 4)), examples.correlated(4)
+    x, target = np.random.default_rng(4).normal(size=(300, 4)), targets.correlated(4)
     one, other = (
         sw.check(x, target, method=SlicedKSD(), memory=memory, n_bootstrap=100)
         for memory in ("1MiB", "1GiB")
@@ -276,7 +275,7 @@ def test_slices_follow_the_units_of_the_draws(find) -> None:
 def test_slices_are_found_on_the_start_of_every_chain(slices) -> None:
     """Catches slices that have seen the tested draws: the level would be lost."""
     values = np.random.default_rng(8).normal(size=(3, 50, 2))
-    samples, target = Samples.of(values), examples.standard(2)
+    samples, target = Samples.of(values), targets.standard(2)
     fitted, rest = next(SlicedKSD(slices, train=0.4).prepare(samples, target, RunOptions()))
     np.testing.assert_array_equal(rest.values, values[:, 20:])
     after = replace(samples, values=np.concatenate([values[:, :20], 9 + values[:, 20:]], axis=1))
@@ -301,7 +300,7 @@ def test_size(slices) -> None:
     for seed in range(repetitions):
         x = rng.normal(size=(150, 5))
         found = sw.check(
-            x, examples.standard(5), method=SlicedKSD(slices), n_bootstrap=100, seed=seed
+            x, targets.standard(5), method=SlicedKSD(slices), n_bootstrap=100, seed=seed
         )
         hits += found.rejected
     low, high = interval(0.05, repetitions)
@@ -312,7 +311,7 @@ def test_size(slices) -> None:
 def test_power_against_a_wrong_dependence(slices) -> None:
     """Catches axes that are said to see more than marginals, and slices that see no more."""
     x = gaussian_draws(0.5 * np.eye(6) + 0.5, 300)
-    found = sw.check(x, examples.standard(6), method=SlicedKSD(slices), n_bootstrap=200)
+    found = sw.check(x, targets.standard(6), method=SlicedKSD(slices), n_bootstrap=200)
     assert found.rejected == (slices != "axes")
     assert found.draws.held_out == (0 if slices == "axes" else 60)
 
@@ -321,7 +320,7 @@ def test_every_coordinate_gets_a_verdict() -> None:
     """Catches verdicts that land on the wrong name."""
     x = np.random.default_rng(11).normal(size=(300, 4))
     x[:, 2] *= 1.6
-    found = sw.check(x, examples.standard(4), method=SlicedKSD(), names=list("abcd"))
+    found = sw.check(x, targets.standard(4), method=SlicedKSD(), names=list("abcd"))
     assert [c.name for c in found.coordinates if c.adjusted_pvalue <= 0.05] == ["c"]
     assert found.statistic == pytest.approx(sum(c.value for c in found.coordinates))
 
@@ -358,11 +357,11 @@ def test_bad_directions(directions, expected) -> None:
     samples = Samples.of(np.random.default_rng(12).normal(size=(60, 3)))
     method = SlicedKSD("learned", directions=directions)
     with pytest.raises(sw.InputError, match=expected):
-        method.statistic(samples, examples.standard(3), RunOptions())
+        method.statistic(samples, targets.standard(3), RunOptions())
 
 
 def test_too_few_draws_to_learn_from() -> None:
     """Catches slices found on a handful of draws without a word."""
     x = np.random.default_rng(13).normal(size=(40, 2))
     with pytest.raises(sw.TooFewDraws, match="holds out 8 of 40 draws"):
-        sw.check(x, examples.standard(2), method=SlicedKSD("active"))
+        sw.check(x, targets.standard(2), method=SlicedKSD("active"))

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 import steinwise as sw
-from benchmarks import examples
+from benchmarks import statistic_kinds, targets
 from steinwise._internal.run_options import RunOptions
-from steinwise.calibration.batches import Batches, _cut
+from steinwise.calibration.batches import Batches, cut_by_length
 from steinwise.draws.samples import Samples
 from steinwise.draws.storage import add_rows
-from steinwise.methods import KSD
+from steinwise.methods.ksd import KSD
 from steinwise.methods.statistics import AbstractStatistic, FeatureProduct, Gram, Mean
 
 CUTS = {
@@ -22,7 +22,7 @@ CUTS = {
 
 @pytest.fixture(params=CUTS.values(), ids=CUTS.keys())
 def batches(request: pytest.FixtureRequest) -> Batches:
-    return _cut(*request.param, independent=False)
+    return cut_by_length(*request.param, independent=False)
 
 
 def sums(statistic: AbstractStatistic, batches: Batches) -> np.ndarray:
@@ -120,9 +120,9 @@ def stein_rbf(x: np.ndarray, score: np.ndarray, width: float) -> np.ndarray:
 def test_ksd_is_a_gram_of_stein_kernels() -> None:
     """Catches a wrong sign or power of the bandwidth, and float32 inside the tiles."""
     x = np.random.default_rng(5).normal(size=(61, 3))
-    samples, target = Samples.of(x, independent=True), examples.correlated(3)
+    samples, target = Samples.of(x, independent=True), targets.correlated(3)
     statistic = KSD(sw.kernels.RBF(1.3)).statistic(samples, target, RunOptions())
-    batches = _cut(1, 61, 7, independent=True)
+    batches = cut_by_length(1, 61, 7, independent=True)
     expected = owners(batches) @ stein_rbf(x, target.score(x), 1.3) @ owners(batches).T
     np.testing.assert_allclose(sums(statistic, batches)[0, 0], expected, rtol=1e-9, atol=1e-9)
 
@@ -130,7 +130,7 @@ def test_ksd_is_a_gram_of_stein_kernels() -> None:
 @pytest.mark.parametrize("name", ["mean (KCC-SD)", "features", "Gram (KSD)"])
 def test_results_do_not_depend_on_the_budget(name: str) -> None:
     """Catches numbers that change with memory=: other atoms, other tiles, other rounding."""
-    problem = examples.gaussian_problem(examples.correlated(3))
+    problem = statistic_kinds.gaussian_problem(targets.correlated(3))
     draws = np.random.default_rng(6).normal(size=(3000, 3))
     method = problem.methods[name]
     one, other = (
@@ -144,10 +144,10 @@ def test_results_do_not_depend_on_the_budget(name: str) -> None:
 @pytest.mark.parametrize("rows", [1, 37, 1000])
 def test_features_do_not_depend_on_the_chunk(rows: int) -> None:
     """Catches features that see the chunk they are in."""
-    problem = examples.gaussian_problem(examples.correlated(3))
+    problem = statistic_kinds.gaussian_problem(targets.correlated(3))
     draws = np.random.default_rng(7).normal(size=(500, 3))
     found, reference = (
-        sw.check(draws, problem.target, method=examples.SteinFeatures(size), n_bootstrap=100)
+        sw.check(draws, problem.target, method=statistic_kinds.SteinFeatures(size), n_bootstrap=100)
         for size in (rows, 4096)
     )
     assert found.statistic == pytest.approx(reference.statistic, rel=1e-9, abs=1e-12)

@@ -8,7 +8,7 @@ from steinwise._internal.run_options import RunOptions
 from steinwise.methods.statistics import Gram
 from steinwise.methods.statistics.gram import pair_parts
 from steinwise.results.influence import dominating_draws
-from steinwise.results.plots import surplus
+from steinwise.results.witness import surplus
 
 D = 3
 TARGET = sw.Gaussian(np.zeros(D), np.eye(D))

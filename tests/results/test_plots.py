@@ -16,7 +16,7 @@ from matplotlib.transforms import Bbox
 from scipy import stats
 
 import steinwise as sw
-from steinwise.results.plots import _width, shortened
+from steinwise.results.figures import _width, shortened
 
 CASES = ("3 short names", "3 names of 40 characters", "3 wide names", "40 names", "40 long names")
 FONT = FontProperties(size=10)

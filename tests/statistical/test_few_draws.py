@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import steinwise as sw
-from benchmarks.size import interval
+from benchmarks.rates import interval
 from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batch_sums import BatchSums
-from steinwise.calibration.batches import Batches, _cut, _even
-from steinwise.calibration.pvalues import calibrate
+from steinwise.calibration.batches import Batches, cut_by_length, even_batches
+from steinwise.calibration.families import calibrate
 from steinwise.calibration.signs import bootstrap, rademacher
 from steinwise.draws.samples import Samples
 from steinwise.methods.transported import Transported
@@ -30,7 +30,7 @@ def sums_of_tails(
 
 def test_one_of_many_right_coordinates_does_not_stand_out_by_its_small_scale() -> None:
     """Catches a scale that is only the seen one: 0.11 of 50 draws of 100 coordinates then fail."""
-    batches, hits = _cut(1, 50, 1, independent=True), 0
+    batches, hits = cut_by_length(1, 50, 1, independent=True), 0
     for seed in range(500):
         z = np.random.default_rng([30, seed]).normal(size=(50, 100))
         lines = NormalLines(z, np.zeros_like(z), np.ones(100))
@@ -45,7 +45,7 @@ def test_one_of_many_right_coordinates_does_not_stand_out_by_its_small_scale() -
 
 def test_what_is_expected_of_the_squares_is_their_mean() -> None:
     """Catches a factor of 2, batches of several draws, and draws that are held out."""
-    batches, covariance = _even(1, 90, 60, independent=True), 0.1 * np.eye(3) + 0.9
+    batches, covariance = even_batches(1, 90, 60, independent=True), 0.1 * np.eye(3) + 0.9
     rng, g, h = np.random.default_rng(31), *np.triu_indices(60, 1)
     seen: dict[str, list[float]] = {"coordinates": [], "directions": []}
     expected = {}
@@ -66,7 +66,7 @@ def test_the_scale_lies_between_the_seen_and_the_expected() -> None:
     signs = rademacher(0, 10, 50)
     for n, weight in ((50, 1 / 2), (200, 1 / 5)):
         draws = np.random.default_rng(n).normal(size=(n, 2))
-        batches = _even(1, n, 50, independent=True)
+        batches = even_batches(1, n, 50, independent=True)
         sums = sums_of_tails(draws, np.eye(2), batches)["coordinates"]
         assert sums.expected is not None
         seen = bootstrap(BatchSums(sums.values, batches), signs).scale ** 2
@@ -78,12 +78,12 @@ def test_the_scale_lies_between_the_seen_and_the_expected() -> None:
 def test_only_independent_draws_lead_to_expect_anything() -> None:
     """Catches the spread of independent draws where a batch is a piece of a chain."""
     draws = np.random.default_rng(32).normal(size=(200, 2))
-    chain = sums_of_tails(draws, np.eye(2), _cut(1, 200, 5, independent=False))
+    chain = sums_of_tails(draws, np.eye(2), cut_by_length(1, 200, 5, independent=False))
     assert chain["coordinates"].expected is None
     found = Transported().statistic(
         Samples.of(draws, independent=True), sw.Gaussian(np.zeros(2), np.eye(2)), RunOptions()
     )
-    batches = _cut(1, 200, 5, independent=True)
+    batches = cut_by_length(1, 200, 5, independent=True)
     weights = {one.family: one.expected for one in found.batch_sums(batches) if not one.two_sided}
     alone, others = weights["coordinates alone"], weights["coordinates with others"]
     assert alone is not None

@@ -24,7 +24,7 @@ from steinwise.calibration.ranking import rank
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, SteinwiseWarning
 from steinwise.kernels import IMQ
-from steinwise.methods import KSD
+from steinwise.methods.ksd import KSD
 from steinwise.methods.ksd import FittedKSD
 from steinwise.methods.statistics import Gram
 from steinwise.results.comparison import Comparison

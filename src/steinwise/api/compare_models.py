@@ -31,7 +31,8 @@ from steinwise.conditionals.base import refuse_target
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, SteinwiseWarning, TargetError, TooFewDraws
 from steinwise.kernels import IMQ
-from steinwise.methods import KCCSD, KSD
+from steinwise.methods.kccsd import KCCSD
+from steinwise.methods.ksd import KSD
 from steinwise.methods.kccsd import FittedKCCSD
 from steinwise.methods.ksd import FittedKSD
 from steinwise.methods.statistics import AbstractStatistic, FeatureProduct, Mean
@@ -80,7 +81,7 @@ def compare_models(
         The level at which models are told apart, for all pairs together, so that the verdicts hold
         although the best was chosen by the same draws.
     seed
-        For what is learnt, for the median heuristic, and for the law of the largest difference.
+        For what is learned, for the median heuristic, and for the law of the largest difference.
 
     Returns
     -------

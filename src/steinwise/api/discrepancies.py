@@ -19,7 +19,11 @@ from steinwise.conditionals import AbstractConditional, Histogram
 from steinwise.draws.samples import Samples
 from steinwise.errors import SteinwiseWarning, TooFewDraws
 from steinwise.kernels import RBF, AbstractKernel
-from steinwise.methods import FSSD, KCCSD, KSD, RFSD, SlicedKSD
+from steinwise.methods.fssd import FSSD
+from steinwise.methods.kccsd import KCCSD
+from steinwise.methods.ksd import KSD
+from steinwise.methods.rfsd import RFSD
+from steinwise.methods.sksd import SlicedKSD
 from steinwise.methods.ksd import FittedKSD
 from steinwise.methods.statistics import AbstractStatistic
 from steinwise.results.discrepancy import Discrepancy

@@ -12,7 +12,8 @@ from steinwise.conditionals import Linear
 from steinwise.conditionals.base import refuse_target
 from steinwise.errors import InputError, SteinwiseWarning
 from steinwise.kernels import IMQ, RBF, AbstractKernel
-from steinwise.methods import KCCSD, KSD
+from steinwise.methods.kccsd import KCCSD
+from steinwise.methods.ksd import KSD
 from steinwise.optimise.conditional_equations import conditional_problem
 from steinwise.optimise.model import Model, ParameterLayout
 from steinwise.optimise.pair_equations import pair_problem

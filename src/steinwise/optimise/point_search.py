@@ -82,7 +82,7 @@ def candidate_points(
     placed: PlacedRows,
     count: int,
     rng: np.random.Generator,
-) -> Rows:
+) -> Float[np.ndarray, "count d"]:
     """Draws, and normal steps away from points already placed, in the scaled space."""
     n_around = count // 2 if len(placed) else 0
     drawn = draws[rng.integers(len(draws), size=count - n_around)] / scale

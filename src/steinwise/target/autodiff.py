@@ -160,8 +160,8 @@ class Target(AbstractTarget):
             line = i // points_per_line
             return x[line // lines_per_row], lines[line % lines_per_row], flat[i]
 
-        found = self._at_points(kind, x.shape[1], memory, y.size, points)
-        return found.reshape(*y.shape, *found.shape[1:])
+        results = self._at_points(kind, x.shape[1], memory, y.size, points)
+        return results.reshape(*y.shape, *results.shape[1:])
 
     def _at_points(
         self,
@@ -175,8 +175,8 @@ class Target(AbstractTarget):
         plan = self._plan(d)
         function = self._compile(kind, plan)
         size = points_per_call(count, d, memory)
-        found = call_in_chunks(function, points, count, size, wide=plan.wide)
-        return found.astype(np.float64, copy=False)
+        results = call_in_chunks(function, points, count, size, wide=plan.wide)
+        return results.astype(np.float64, copy=False)
 
     def _compile(self, kind: str, plan: DifferentiationPlan) -> Callable[..., Array]:
         cache: dict = self._compiled  # type: ignore[attr-defined]

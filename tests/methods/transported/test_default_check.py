@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import steinwise as sw
-from steinwise.results.check import Effect
+from steinwise.results.coordinate import Effect
 
 TARGET = sw.Gaussian(np.zeros(3), np.eye(3))
 NAMES = ["mu", "log_sigma", "theta[0]"]

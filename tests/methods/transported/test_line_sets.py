@@ -6,18 +6,18 @@ import numpy as np
 
 import steinwise as sw
 from steinwise._internal.run_options import RunOptions
-from steinwise.calibration.batches import _cut
+from steinwise.calibration.batches import cut_by_length
 from steinwise.draws.samples import Samples
 from steinwise.methods.transported import Transported
 from steinwise.methods.transported import line_sets as frames
-from steinwise.methods.transported.method import TransportedStatistic
+from steinwise.methods.transported.statistic import TransportedStatistic
 
 STANDARD = sw.Gaussian(np.zeros(3), np.eye(3))
 
 
 def along_directions(statistic: TransportedStatistic) -> np.ndarray:
     """The sums of all draws, each a batch, alone."""
-    batches = _cut(1, statistic.samples.n, 1, independent=True)
+    batches = cut_by_length(1, statistic.samples.n, 1, independent=True)
     found = {sums.family: sums for sums in statistic.batch_sums(batches)}
     return found["directions alone"].values
 

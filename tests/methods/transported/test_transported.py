@@ -11,7 +11,7 @@ from scipy.special import ndtri
 import steinwise as sw
 from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batch_sums import BatchSums
-from steinwise.calibration.batches import _cut
+from steinwise.calibration.batches import cut_by_length
 from steinwise.calibration.signs import bootstrap, rademacher
 from steinwise.draws.samples import Samples
 from steinwise.methods.transported import Transported
@@ -19,8 +19,9 @@ from steinwise.methods.transported import line_sets as frames
 from steinwise.methods.transported import method as method_module
 from steinwise.methods.transported import slab_pass as walks
 from steinwise.methods.transported import terms as transport
-from steinwise.methods.transported.method import BASES, TransportedStatistic
-from steinwise.methods.transported.terms import CONTEXTS
+from steinwise.methods.transported.method import BASES
+from steinwise.methods.transported.statistic import TransportedStatistic
+from steinwise.methods.transported.features import CONTEXTS
 from steinwise.orbits.lines import MIDPOINTS
 from steinwise.target import AbstractTarget
 
@@ -84,7 +85,7 @@ def test_the_statistic_is_the_sum_over_pairs(base: str, context: str, per_batch:
     """Catches a wrong kernel, weight or context, and pairs of one batch that are kept in."""
     x = np.random.default_rng(0).normal(0.2, 1.1, size=(24, 3))
     found = statistic(x, STANDARD, Transported([base], [context], directions=False))
-    batches = _cut(1, 24, per_batch, independent=True)
+    batches = cut_by_length(1, 24, per_batch, independent=True)
     sums = next(iter(found.batch_sums(batches)))
     z = frames.NormalScores.among(x)(x)
     expected, pairs = np.zeros(3), 0
@@ -292,7 +293,7 @@ def test_a_second_look_finds_the_same() -> None:
     """Catches what the first look left behind."""
     draws = np.random.default_rng(0).normal(size=(300, 3))
     found = statistic(draws, STANDARD, Transported(directions=False))
-    batches = _cut(1, 300, 15, independent=True)
+    batches = cut_by_length(1, 300, 15, independent=True)
     first, second = (list(found.batch_sums(batches)) for _ in range(2))
     assert len(found.found) == 1
     assert all(np.array_equal(a.values, b.values) for a, b in zip(first, second, strict=True))

@@ -1,0 +1,91 @@
+"""Figures whose names fit.
+
+Names can be long, and matplotlib makes no room for a label that is longer than its axes. So names
+are measured: a figure grows by the names next to its rows, and what is too long even then is
+shortened in the middle. The text of a result has the whole name.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import XAxis, YAxis
+    from matplotlib.figure import Figure
+    from matplotlib.font_manager import FontProperties
+
+ROW_ROOM = 3.0  # for a name next to its row, in inches
+LABEL_ROOM = {"x": 3.8, "y": 3.2}  # for a label of the axes of a figure of one panel
+
+
+def new_figure(columns: int, width: float = 5.0, height: float = 4.0) -> tuple["Figure", list]:
+    """A figure with one row of axes, or an error that names the extra."""
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "plots need matplotlib: pip install 'steinwise[plots]'"
+        ) from error
+    figure = Figure(figsize=(width * columns, height), layout="constrained")
+    axes = [figure.add_subplot(1, columns, i + 1) for i in range(columns)]
+    return figure, axes
+
+
+def name_rows(ax: "Axes", names: Sequence[str]) -> None:
+    """Names next to the rows 0, 1, ... of a picture."""
+    from matplotlib import rcParams
+    from matplotlib.font_manager import FontProperties
+
+    font = FontProperties(size=rcParams["ytick.labelsize"])
+    ax.set_yticks(range(len(names)), shortened(names, ROW_ROOM, font))
+
+
+def make_room(figure: "Figure", ax: "Axes") -> None:
+    """Widen a figure by the names next to the rows of its axes."""
+    widest = max(_width(one.get_text(), one.get_fontproperties()) for one in ax.get_yticklabels())
+    figure.set_size_inches(figure.get_figwidth() + widest, figure.get_figheight())
+
+
+def set_label(axis: "XAxis | YAxis", name: str, before: str = "", after: str = "") -> None:
+    """A label with a name in it, on two lines if one is too long."""
+    font, room = axis.label.get_fontproperties(), LABEL_ROOM[axis.axis_name]
+    (name,) = shortened([name], room - _width(before + "|", font), font)
+    line = f"{before}{name} {after}".rstrip()
+    axis.set_label_text(line if _width(line, font) <= room else f"{before}{name}\n{after}")
+
+
+def shortened(names: Sequence[str], room: float, font: "FontProperties") -> list[str]:
+    """Names that fit into so many inches, the long ones with an ellipsis for their middle.
+
+    The ellipsis stands elsewhere if names would be the same without their middle.
+    """
+    tried = []
+    for front in (0.5, 0.3, 0.7, 0.1, 0.9):
+        tried.append([_cut_to(name, room, font, front) for name in names])
+        if len(set(tried[-1])) == len(set(names)):
+            return tried[-1]
+    return tried[0]
+
+
+def _cut_to(name: str, room: float, font: "FontProperties", front: float) -> str:
+    if _width(name, font) <= room:
+        return name
+
+    def cut(kept: int) -> str:
+        head = round(front * kept)
+        text = name[:head].rstrip() + "…" + name[len(name) - kept + head :].lstrip()
+        return text.replace("$", r"\$")  # half of a formula is none
+
+    kept = bisect_right(range(len(name)), room, key=lambda k: _width(cut(k), font))
+    return cut(max(kept - 1, 0))
+
+
+def _width(text: str, font: "FontProperties") -> float:
+    """Of text, in inches."""
+    from matplotlib.cbook import is_math_text
+    from matplotlib.textpath import text_to_path
+
+    measure = text_to_path.get_text_width_height_descent
+    lines = text.split("\n")
+    return max(measure(line, font, is_math_text(line))[0] for line in lines) / 72

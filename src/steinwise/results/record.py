@@ -1,0 +1,143 @@
+"""The answer of a check as numbers and kinds; it knows nothing of the forms it is shown in."""
+
+import json
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from steinwise._internal.random import plain_seed
+from steinwise.errors import InputError
+from steinwise.results.coordinate import CoordinateResult
+from steinwise.results.findings import DrawsSummary, Findings
+from steinwise.results.influence import InfluentialDraw, handful, ranked_draws, surprise
+from steinwise.results.learning import LearnedConditional
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class CheckRecord:
+    """What a check found, and how."""
+
+    statistic: float
+    pvalue: float
+    alpha: float
+    method: str
+    description: str
+    findings: Findings = field(repr=False)
+    draws: DrawsSummary
+    n_bootstrap: int
+    seed: Any
+    dtype: str
+    normal_pvalue: float | None
+    notes: tuple[str, ...]
+    version: str
+    observed: float = field(repr=False)
+    null: Float[np.ndarray, " l"] = field(repr=False)
+
+    @property
+    def coordinates(self) -> tuple[CoordinateResult, ...]:
+        """The verdict on each coordinate; directions, where followed, come last."""
+        return self.findings.coordinates
+
+    @property
+    def worst_first(self) -> tuple[CoordinateResult, ...]:
+        """The coordinates by their p-values, the smallest first."""
+        key = lambda c: (c.adjusted_pvalue, c.pvalue, -c.value)  # noqa: E731
+        return tuple(sorted(self.coordinates, key=key))
+
+    @property
+    def flagged(self) -> tuple[CoordinateResult, ...]:
+        """The coordinates whose adjusted p-value is at most alpha, the worst first."""
+        return tuple(c for c in self.worst_first if c.adjusted_pvalue <= self.alpha)
+
+    @property
+    def learned(self) -> tuple[LearnedConditional, ...]:
+        """The model of each coordinate's conditional with its validation loss, where learned."""
+        return () if self.findings.learning is None else self.findings.learning.rows
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the p-value is at most alpha."""
+        return bool(self.pvalue <= self.alpha)
+
+    def influential(
+        self, k: int = 10, coordinate: str | None = None
+    ) -> tuple[InfluentialDraw, ...]:
+        """The k draws that add most to the misfit, of all coordinates or of one.
+
+        For KCC-SD what a draw adds is its contribution, for KSD its mean over pairs with other
+        draws. For the default check it is how far out it lies where it lies farthest: -log10 of
+        the probability to do so, in the target's conditional.
+        """
+        findings = self.findings
+        contributions, pit = findings.draw_contributions, findings.pit
+        if contributions is None and pit is not None:
+            contributions = surprise(pit)
+        if contributions is None or findings.draw_index is None:
+            raise InputError(
+                f"the method {self.method!r} does not say what single draws add; the default "
+                "check, 'kccsd' and 'ksd' do."
+            )
+        names = [c.name for c in self.coordinates][: contributions.shape[1]]
+        index = findings.draw_index
+        return ranked_draws(contributions, names, index, k, coordinate, summed=pit is None)
+
+    @property
+    def dominating(self) -> tuple[InfluentialDraw, ...]:
+        """The draws without which little of a misfit would remain, if they are a handful.
+
+        For the default check those that lie so far out that each is a misfit by itself. Otherwise
+        as few as make up half of the sum over all draws.
+        """
+        findings = self.findings
+        if not self.rejected or findings.draw_index is None:
+            return ()
+        most = handful(self.draws.n_chains * len(findings.draw_index.draws))
+        if findings.draw_contributions is not None:
+            ranked = self.influential(most)
+            enough = np.cumsum([draw.share or 0.0 for draw in ranked]) >= 0.5
+            return ranked[: int(np.argmax(enough)) + 1] if enough.any() else ()
+        if findings.outlier_bound is None:
+            return ()
+        ranked = self.influential(most + 1)
+        outlying = tuple(draw for draw in ranked if draw.value >= findings.outlier_bound)
+        return outlying if len(outlying) <= most else ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of the result but the bootstrap values, as plain Python objects."""
+        plain = {
+            f.name: getattr(self, f.name)
+            for f in fields(self)
+            if f.name not in ("null", "findings", "draws")
+        }
+        plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in plain.items()}
+        plain |= {"seed": plain_seed(self.seed), "notes": list(self.notes)}
+        findings = self.findings
+        detectable, learning = findings.detectable, findings.learning
+        return {
+            "schema_version": SCHEMA_VERSION,
+            **plain,
+            "rejected": self.rejected,
+            "draws": asdict(self.draws),
+            "detectable": None if detectable is None else detectable._asdict(),
+            "evaluations": findings.evaluations,
+            "learning": None if learning is None else learning.to_dict(),
+            "coordinates": [c.to_dict() for c in self.coordinates],
+        }
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """`to_dict` as JSON; a number that JSON does not have (an infinite R-hat) as a string."""
+        return json.dumps(_json_ready(self.to_dict()), indent=indent, allow_nan=False)
+
+
+def _json_ready(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _json_ready(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_json_ready(item) for item in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return str(value)
+    return value

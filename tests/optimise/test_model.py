@@ -1,0 +1,43 @@
+"""Models with parameters: their layout, and functions of rows within a memory budget."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from steinwise.optimise.model import Model, ParameterLayout, model_scores
+
+
+def located(theta, x):
+    return -0.5 * jnp.sum((x - theta["mean"]) ** 2 * jnp.exp(-2 * theta["log_sd"]))
+
+
+def make_model() -> tuple[Model, np.ndarray]:
+    layout, start = ParameterLayout.of({"mean": np.ones(3), "log_sd": 0.5})
+    return Model.of(located, layout, start, 3), start
+
+
+def test_a_layout_gives_back_what_it_was_made_from() -> None:
+    """Catches entries that change places between the vector and the user's tree."""
+    theta0 = {"b": np.arange(6.0).reshape(2, 3), "a": 7.0, "c": [8.0, np.array([9.0])]}
+    layout, vector = ParameterLayout.of(theta0)
+    tree = layout.tree(vector)
+    assert layout.names[:3] == ("a", "b[0, 0]", "b[0, 1]")
+    assert (tree["b"] == theta0["b"]).all()
+    assert tree["a"] == 7.0
+    assert tree["c"][1].shape == (1,)
+
+
+@pytest.mark.parametrize("n", [1, 37, 600])
+def test_scores_do_not_depend_on_the_memory_budget(n: int) -> None:
+    """Catches padding that leaks into the rows that are returned."""
+    model, start = make_model()
+    x = np.random.default_rng(0).normal(size=(n, 3))
+    scores = model_scores(model, start, x, 2**30)
+    assert scores == pytest.approx((start[1:] - x) * np.exp(-2 * start[0]), rel=1e-12)
+    assert (model_scores(model, start, x, 2**20) == scores).all()
+
+
+def test_models_of_one_function_are_equal() -> None:
+    """Catches a model that is compiled anew in every fit."""
+    assert make_model()[0] == make_model()[0]
+    assert hash(make_model()[0]) == hash(make_model()[0])
