@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from click import ClickException
 from click.testing import CliRunner
+from scipy.stats import binom
 
 from benchmarks import RESULTS, case_runner, page, power, size_cases, suites
 from benchmarks.case_runner import run_case
@@ -36,9 +37,13 @@ def test_an_interrupted_case_resumes(tmp_path):
 
 
 def test_intervals_of_rates_are_exact():
-    """Values of R's qbinom and binom.test."""
-    assert interval(0.05, 500) == (0.022, 0.084)
-    assert lower_bound(0.99, 100) == pytest.approx(0.9534, abs=1e-4)
+    """By the tails of the binomial distribution that define them."""
+    low, high = interval(0.05, 500)
+    assert (low, high) == (0.022, 0.084)
+    counts = binom(500, 0.05)
+    assert counts.cdf(11 - 1) < 0.0005 <= counts.cdf(11)
+    assert counts.sf(42) <= 0.0005 < counts.sf(42 - 1)
+    assert binom(100, lower_bound(0.99, 100)).sf(98) == pytest.approx(0.05)
     assert lower_bound(0.0, 100) == 0.0
 
 
