@@ -9,8 +9,7 @@ import numpy as np
 import steinwise as sw
 from benchmarks import targets
 from steinwise._internal.run_options import RunOptions
-from steinwise.methods import AbstractMethod
-from steinwise.methods.base import AbstractFitted
+from steinwise.methods import AbstractFitted, AbstractMethod
 from steinwise.methods.statistics import FeatureProduct, Mean
 from steinwise.target import AbstractTarget
 

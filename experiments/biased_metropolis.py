@@ -39,9 +39,7 @@ from experiments.engine.tasks import (
     rounded,
 )
 from experiments.goodness_of_fit import rates_and_bars, rejections
-from steinwise.methods.kccsd import KCCSD
-from steinwise.methods.base import AbstractMethod
-from steinwise.methods import Transported
+from steinwise.methods import KCCSD, AbstractMethod, Transported
 from steinwise.samplers import MetropolisWithinGibbs
 
 if TYPE_CHECKING:

@@ -40,14 +40,7 @@ from experiments.engine.tasks import (
     rounded,
 )
 from steinwise.kernels import IMQ
-from steinwise.methods.fssd import FSSD
-from steinwise.methods.kccsd import KCCSD
-from steinwise.methods.ksd import KSD
-from steinwise.methods.rfsd import RFSD
-from steinwise.methods.base import AbstractMethod
-from steinwise.methods.ksdagg import KSDAgg
-from steinwise.methods.sksd import SlicedKSD
-from steinwise.methods import Transported
+from steinwise.methods import FSSD, KCCSD, KSD, RFSD, AbstractMethod, KSDAgg, SlicedKSD, Transported
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -25,7 +25,7 @@ from experiments.goodness_of_fit import (
     pvalue,
     rejections,
 )
-from steinwise.methods.kccsd import KCCSD
+from steinwise.methods import KCCSD
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -188,7 +188,7 @@ def _require_finite(calibration: Calibration, method: AbstractMethod, dtype: str
     raise InputError(
         f"the method {method.name!r} gives the statistic {calibration.observed}, or a null that is "
         f"not finite: its sums overflow in {dtype}. Some draws or scores are enormous. Take them "
-        f"out if they are errors; else {wider}rescale the coordinates, draws and density alike, or "
+        f"out if they are errors; else {wider}rescale the coordinates of draws and density, or "
         "take the default method."
     )
 

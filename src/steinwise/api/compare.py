@@ -24,8 +24,7 @@ from steinwise.calibration.ranking import rank
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, SteinwiseWarning
 from steinwise.kernels import IMQ
-from steinwise.methods.ksd import KSD
-from steinwise.methods.ksd import FittedKSD
+from steinwise.methods.ksd import KSD, FittedKSD
 from steinwise.methods.statistics import Gram
 from steinwise.results.comparison import Comparison
 from steinwise.results.wording import note_text
@@ -58,13 +57,13 @@ def compare(
         can look near to an RBF kernel), or `sw.methods.KSD(kernel)`. A bandwidth "median" is
         that of all sets together, each with the same weight.
     estimator
-        "u" asks which *law* is nearer: what a set would come to with ever more draws. "v" asks
+        "u" asks which *distribution* is nearer: the value with ever more draws. "v" asks
         which *draws* are nearer, as they are: few draws and slow chains count against a set, as
         for a step size at a given budget.
     alpha
         The level at which sets are told apart, for all pairs together.
     seed
-        For the rows of the median heuristic, and the law of the largest of all differences.
+        For the rows of the median heuristic, and the distribution of the largest difference.
     independent, memory
         As in `sw.check`.
 

@@ -7,9 +7,9 @@ the batchwise differences, by the jackknife: what the models share cancels.
 The difference of two unbiased squared discrepancies is a U-statistic whose first-order part
 vanishes only where the two models are the same. With scores b and b + c a, and the first model
 right, the difference is :math:`c^2 |w|^2`, :math:`w = E\, a(y) k(\cdot, y)`, its first-order part
-has standard deviation of order :math:`c / \sqrt{n}` and its second-order part c / n: the normal law
-holds for t however near the models are to each other. Only equal models leave 0 / 0, and these are
-called not told apart.
+has standard deviation of order :math:`c / \sqrt{n}` and its second-order part c / n: the normal
+approximation holds for t however near the models are to each other. Only equal models leave 0 / 0,
+and these are called not told apart.
 """
 
 import warnings
@@ -31,10 +31,8 @@ from steinwise.conditionals.base import refuse_target
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, SteinwiseWarning, TargetError, TooFewDraws
 from steinwise.kernels import IMQ
-from steinwise.methods.kccsd import KCCSD
-from steinwise.methods.ksd import KSD
-from steinwise.methods.kccsd import FittedKCCSD
-from steinwise.methods.ksd import FittedKSD
+from steinwise.methods.kccsd import KCCSD, FittedKCCSD
+from steinwise.methods.ksd import KSD, FittedKSD
 from steinwise.methods.statistics import AbstractStatistic, FeatureProduct, Mean
 from steinwise.results.comparison import Comparison
 from steinwise.results.wording import note_text
@@ -81,7 +79,7 @@ def compare_models(
         The level at which models are told apart, for all pairs together, so that the verdicts hold
         although the best was chosen by the same draws.
     seed
-        For what is learned, for the median heuristic, and for the law of the largest difference.
+        For what is learned, the median heuristic, and the distribution of the largest difference.
 
     Returns
     -------

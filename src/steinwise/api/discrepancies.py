@@ -21,10 +21,9 @@ from steinwise.errors import SteinwiseWarning, TooFewDraws
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.methods.fssd import FSSD
 from steinwise.methods.kccsd import KCCSD
-from steinwise.methods.ksd import KSD
+from steinwise.methods.ksd import KSD, FittedKSD
 from steinwise.methods.rfsd import RFSD
 from steinwise.methods.sksd import SlicedKSD
-from steinwise.methods.ksd import FittedKSD
 from steinwise.methods.statistics import AbstractStatistic
 from steinwise.results.discrepancy import Discrepancy
 from steinwise.target import AbstractTarget
@@ -74,7 +73,7 @@ def kccsd(
 
     Examples
     --------
-    The draws are shifted by 0.5; in one dimension the stand-in is their own law.
+    The draws are shifted by 0.5; in one dimension the stand-in is their own distribution.
 
     >>> import numpy as np, steinwise as sw
     >>> draws = np.random.default_rng(0).normal(0.5, 1.0, size=(2000, 1))
@@ -119,7 +118,7 @@ def kccsd(
 def _of_all(
     chosen: Float[np.ndarray, " m"], error: float | None, d: int
 ) -> tuple[float, float | None]:
-    """The sum over d coordinates, of which some were drawn at random, and its standard error."""
+    """The sum over d coordinates, from some drawn at random, and its standard error."""
     m = len(chosen)
     if m == d or error is None:
         return float(chosen.sum()) * d / m, error

@@ -48,7 +48,7 @@ class Batches:
         return float((lengths[:, None] * lengths)[self.allowed].sum())
 
     def first(self, count: int) -> "Batches":
-        """The first so many."""
+        """The first `count` batches."""
         return Batches(self.bounds[: count + 1], self.chain[:count], self.independent)
 
     def runs(self, count: int) -> Iterator["Batches"]:
@@ -72,7 +72,7 @@ class Batches:
 
 
 def cut_into(samples: Samples, count: int) -> Batches:
-    """About this many batches, alike in all chains, whatever the dependence between them."""
+    """About this many batches, equally many per chain, whatever the dependence between them."""
     return cut_evenly(samples, -(-count // samples.n_chains))
 
 

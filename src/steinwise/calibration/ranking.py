@@ -16,8 +16,8 @@ from steinwise.calibration.batches import Batches
 from steinwise.calibration.jackknife import jackknife_error
 from steinwise.results.comparison import Difference, Ranked
 
-# simulations beyond the level's quantile, which give it to 3 %; beyond so many in all
-# Bonferroni's bound is used instead
+# Simulations beyond the level's quantile, which give it to 3 %. Where that takes more than
+# MOST_SIMULATIONS in all, Bonferroni's bound is used instead.
 SIMULATIONS, MOST_SIMULATIONS = 1000, 200_000
 ROUNDING = 1e-6  # of a value's error: two whose difference varies less are the same
 
@@ -91,8 +91,8 @@ def critical_value(
     """What the largest |t| over all pairs exceeds with probability alpha where all are equal.
 
     The differences are jointly normal, with covariances from the batches, and their errors have as
-    many degrees of freedom as there are batches, less one: the quantile of a multivariate t law,
-    by simulation. Never more than what Bonferroni's inequality allows.
+    many degrees of freedom as there are batches, less one. So this is a quantile of a multivariate
+    t distribution, by simulation; never more than what Bonferroni's inequality allows.
     """
     from scipy import stats
 

@@ -8,17 +8,22 @@ from jaxtyping import Float
 
 @dataclass(frozen=True, eq=False)
 class NormalScores:
-    """Normal scores of ranks among some draws, with mean 0 and variance 1 among them.
+    """Normal scores of ranks among given draws, with mean 0 and variance 1 among these.
 
-    Robust, and allowed by the theory, which lets the other coordinates be changed in any way.
-    Between those draws they are interpolated, beyond them they stay as they are.
+    A robust change of scale, which the theory allows: the other coordinates may be transformed in
+    any way. Scores are interpolated between the draws and constant beyond them.
+
+    >>> scores = NormalScores.among(np.array([[1.0], [2.0], [30.0]]))
+    >>> scores(np.array([[1.0], [2.0], [100.0]])).round(2).tolist()
+    [[-1.22], [0.0], [1.22]]
     """
 
-    places: Float[np.ndarray, "q m"]
-    scores: Float[np.ndarray, "q m"]
+    values: Float[np.ndarray, "q m"]  # each coordinate's draws, sorted
+    scores: Float[np.ndarray, "q m"]  # their scores
 
     @classmethod
     def among(cls, x: Float[np.ndarray, "m q"]) -> "NormalScores":
+        """Scores of the ranks among the rows of x."""
         from scipy.special import ndtri
         from scipy.stats import rankdata
 
@@ -28,6 +33,6 @@ class NormalScores:
 
     def __call__(self, x: Float[np.ndarray, "n q"]) -> Float[np.ndarray, "n q"]:
         out = np.empty_like(x)
-        for j, (places, scores) in enumerate(zip(self.places, self.scores, strict=True)):
-            out[:, j] = np.interp(x[:, j], places, scores)
+        for j, (values, scores) in enumerate(zip(self.values, self.scores, strict=True)):
+            out[:, j] = np.interp(x[:, j], values, scores)
         return out

@@ -63,14 +63,14 @@ class FSSD(AbstractMethod):
         around whose bandwidth the search for the width starts.
     locations
         How many there are, or an array (J, d). With `optimise` the search starts there; a number
-        stands for draws from a Gaussian fitted to the held-out draws.
+        means that many draws from a Gaussian fitted to the held-out draws.
     optimise
         Whether locations and width maximise the power criterion on held-out draws. Without it the
         locations stay where they are, and nothing is held out if they are given.
     train
         The share of every chain, at its start, that is held out and not tested.
     null
-        "covariance" for the law of n FSSD^2 of draws that are right, sum_k lambda_k (Z_k^2 - 1),
+        "covariance": for right draws n FSSD^2 is distributed as sum_k lambda_k (Z_k^2 - 1),
         with lambda the eigenvalues of the features' covariance (in a chain, of the covariance of
         their batch sums). "signs" for signs per batch, which give every coordinate a p-value too.
 

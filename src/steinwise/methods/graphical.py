@@ -7,7 +7,7 @@ its score b_j depends on x_j and x_N(j) alone. With a kernel k on these coordina
     \sum_j E\, \Big[ b_j(x) b_j(y) k + b_j(x) \partial_{y_j} k + b_j(y) \partial_{x_j} k
     + \partial_{x_j} \partial_{y_j} k \Big], \qquad k = k(x_{C_j}, y_{C_j}),
 
-is 0 if and only if every coordinate has p's law given its neighbours. No kernel sees more
+is 0 if and only if every coordinate has p's distribution given its neighbours. No kernel sees more
 coordinates than a blanket has, so that the power does not fade with d.
 
 Zhuo, Liu, Shi, Zhu, Chen and Zhang, "Message passing Stein variational gradient descent", 2018;

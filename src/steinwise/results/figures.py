@@ -56,7 +56,7 @@ def set_label(axis: "XAxis | YAxis", name: str, before: str = "", after: str = "
 
 
 def shortened(names: Sequence[str], room: float, font: "FontProperties") -> list[str]:
-    """Names that fit into so many inches, the long ones with an ellipsis for their middle.
+    """Names that fit into `room` inches; in long ones an ellipsis replaces the middle.
 
     The ellipsis stands elsewhere if names would be the same without their middle.
     """

@@ -39,7 +39,7 @@ def plot_pit(record: CheckRecord, coordinate: str, bins: int = 20) -> "Figure":
     """Where the draws of a coordinate, or along a direction, fall in the target's conditional.
 
     The histogram of u = F(x_j) is flat when they fit. All of its bars stay inside the band with
-    probability 1 - alpha if they do. The line is the smoothed ratio of the draws' law to the
+    probability 1 - alpha if they do. The line is the smoothed ratio of the draws' density to the
     target's: above 1 the draws are too many, below 1 too few.
 
     A direction goes by its label or its number, "direction 1"; the draws that it was taken from

@@ -24,7 +24,7 @@ class AbstractStatistic(abc.ABC):
     ) -> Float[np.ndarray, "m q"]:
         """Columns whose autocorrelation decides how long a batch of a chain must be.
 
-        For the consecutive draws x, the first of which has the number `start`.
+        For the consecutive draws x, beginning with draw number `start`.
         """
 
     @abc.abstractmethod

@@ -13,7 +13,7 @@ from steinwise.orbits.lines import NormalLines
 from steinwise.results.coordinate import Effect
 
 POWER = 0.8
-GRID = ndtri((np.arange(256) + 0.5) / 256)  # stands for draws of N(0, 1)
+GRID = ndtri((np.arange(256) + 0.5) / 256)  # quantiles of N(0, 1), in place of draws
 LEAST, MOST = 1e-4, 1e4  # misfits that are looked at
 FACTOR, HALVINGS = 1.5, 6
 

@@ -162,7 +162,7 @@ def _principal(z: Float[np.ndarray, "m d"]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _largest(vector: np.ndarray, names: tuple[str, ...]) -> str:
-    """A direction by its largest coordinates, the first of which it raises."""
+    """A name for a direction: its largest coordinates, the first with a positive sign."""
     order = np.argsort(-np.abs(vector), kind="stable")
     order = order[np.abs(vector[order]) > 0.5 * np.abs(vector[order[0]])][:3]
     terms = [("+ " if vector[j] > 0 else "- ") + names[j] for j in order]

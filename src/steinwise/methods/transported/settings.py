@@ -27,7 +27,7 @@ Setting = tuple[str, str]  # base, context
 
 def available_contexts(contexts: Sequence[str], lines: LineSet) -> list[str]:
     """The chosen contexts that a set of lines has features for: products need two others."""
-    others = len(lines.scores.places) - 1
+    others = len(lines.scores.values) - 1
     available = set(CONTEXTS if others else ["alone"])
     if others == 1 or lines.group == "directions":
         available.discard("interaction")

@@ -101,7 +101,7 @@ class SlabPass:
     def __call__(
         self, start: int, x: Float[np.ndarray, "m d"], *, into: Sums | None = None
     ) -> SlabResult:
-        """Sums over consecutive draws, the first of which has the number `start`.
+        """Sums over consecutive draws, beginning with draw number `start`.
 
         They are added to the sums of all draws, where these are in the same memory.
         """

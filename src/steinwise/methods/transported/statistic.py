@@ -189,7 +189,7 @@ class TransportedStatistic(AbstractStatistic):
         first = True
         with self.run.meter(self.samples.n * count, "line", f"lines{cost}") as meter:
             for lines in self.line_sets:
-                features = Features.draw(len(lines.scores.places), self.run.seed)
+                features = Features.draw(len(lines.scores.values), self.run.seed)
                 bytes_per_line = features.bytes_per_line(batches.count, self.run.dtype)
                 for part in chunks(len(lines.labels), self.run.memory // (2 * bytes_per_line)):
                     some = lines.part(part)
