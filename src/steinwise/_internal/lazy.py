@@ -20,11 +20,11 @@ def loader(package: str, modules: dict[str, str]) -> Callable[[str], object]:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home = modules[name]
-        if home in ("steinwise", "steinwise.api"):  # which hold modules only
+        if home in ("steinwise", "steinwise.api"):  # the name is that of a module
             value = import_module(f"{home}.{name}")
         else:
             value = getattr(import_module(home), name)
-        setattr(import_module(package), name, value)  # the next use does not come here
+        setattr(import_module(package), name, value)  # the next use finds it there
         return value
 
     return load
