@@ -74,8 +74,8 @@ def test_memory_stays_within_the_budget(
 ) -> None:
     """Catches an array over all draws, or all pairs of them, that forgets the budget.
 
-    The peak is the kernel's own, of which no moment is missed. The draws are in a file, so that only
-    what the check itself holds is counted.
+    The kernel keeps the peak, so that no moment is missed. The draws are in a file: only what the
+    check itself holds is counted.
     """
     path = tmp_path / "draws.npy"
     np.save(path, np.random.default_rng(1).normal(size=(n, d)))
