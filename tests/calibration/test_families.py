@@ -136,19 +136,19 @@ def test_no_kind_of_evidence_always_wins_unless_it_weighs_more() -> None:
 def test_coordinates_are_judged_by_their_best_family() -> None:
     """Catches scales that differ between coordinates, so that a small one never decides."""
     rng = np.random.default_rng(14)
-    hits, both, evidence = 0, (), {}
+    hits, values, evidence = 0, np.empty((2, 200, 4)), {}
     for _ in range(300):
-        both = rng.normal(size=(200, 4)), np.exp(rng.normal(size=(200, 4)))
-        evidence = {n: (1.0, one[0], one[1:]) for n, one in zip("ab", both, strict=True)}
+        values = np.stack([rng.normal(size=(200, 4)), np.exp(rng.normal(size=(200, 4)))])
+        evidence = {n: (1.0, one[0], one[1:]) for n, one in zip("ab", values, strict=True)}
         scores, null_scores, deciding = largest_per_coordinate(evidence)
         assert set(deciding) <= {"a", "b"}
         hits += step_down(scores, null_scores).min() <= 0.05
     low, high = stats.binom.interval(0.999, 300, 0.05)
     assert low <= hits <= high
-    far = both[0][0].copy()
+    far = values[0, 0].copy()
     far[2] = 50.0
     scores, null_scores, deciding = largest_per_coordinate(
-        evidence | {"a": (1.0, far, both[0][1:])}
+        evidence | {"a": (1.0, far, values[0, 1:])}
     )
     assert deciding[2] == "a"
     assert scores.argmax() == 2
@@ -174,7 +174,7 @@ def test_groups_of_coordinates_are_judged_together() -> None:
     rng = np.random.default_rng(15)
     batches = cut_by_length(1, 60, 1, independent=True)
 
-    def sums(family: str, group: str, k: int, shift: float, **options: float) -> BatchSums:
+    def sums(family: str, group: str, k: int, shift: float, **options) -> BatchSums:
         values = rng.normal(shift, 1.0, size=(2, k, 60))
         return BatchSums(values, batches, family, group, max_weight=1.0, **options)
 
