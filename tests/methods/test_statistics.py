@@ -10,7 +10,7 @@ from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batches import Batches, cut_by_length
 from steinwise.draws.samples import Samples
 from steinwise.draws.storage import add_rows
-from steinwise.methods.ksd import KSD
+from steinwise.methods.ksd import KSD, FittedKSD
 from steinwise.methods.statistics import AbstractStatistic, FeatureProduct, Gram, Mean
 
 CUTS = {
@@ -20,7 +20,7 @@ CUTS = {
 }
 
 
-@pytest.fixture(params=CUTS.values(), ids=CUTS.keys())
+@pytest.fixture(params=list(CUTS.values()), ids=list(CUTS))
 def batches(request: pytest.FixtureRequest) -> Batches:
     return cut_by_length(*request.param, independent=False)
 
@@ -49,7 +49,7 @@ def test_mean(batches: Batches) -> None:
 def test_mean_watches_the_sum_and_every_column() -> None:
     """Catches a batch length that is set without the sum over coordinates, which is tested."""
     contributions = np.random.default_rng(1).normal(size=(50, 3))
-    watched = Mean(contributions).averaged(0, contributions)
+    watched = Mean(contributions).monitored_columns(0, contributions)
     np.testing.assert_allclose(watched[:, 0], contributions.sum(axis=1))
     np.testing.assert_allclose(watched[:, 1:], contributions)
 
@@ -70,7 +70,7 @@ def test_feature_product(batches: Batches, rows: int) -> None:
     expected = np.einsum("gi,skil,hl->skgh", member, pairs, member)
     np.testing.assert_allclose(sums(statistic, batches), expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(
-        statistic.averaged(0, np.empty((n, 1))),
+        statistic.monitored_columns(0, np.empty((n, 1))),
         np.concatenate([left.reshape(n, -1), right.reshape(n, -1)], axis=1),
     )
 
@@ -121,7 +121,7 @@ def test_ksd_is_a_gram_of_stein_kernels() -> None:
     """Catches a wrong sign or power of the bandwidth, and float32 inside the tiles."""
     x = np.random.default_rng(5).normal(size=(61, 3))
     samples, target = Samples.of(x, independent=True), targets.correlated(3)
-    statistic = KSD(sw.kernels.RBF(1.3)).statistic(samples, target, RunOptions())
+    statistic = FittedKSD(KSD(sw.kernels.RBF(1.3)), samples).statistic(target, RunOptions())
     batches = cut_by_length(1, 61, 7, independent=True)
     expected = owners(batches) @ stein_rbf(x, target.score(x), 1.3) @ owners(batches).T
     np.testing.assert_allclose(sums(statistic, batches)[0, 0], expected, rtol=1e-9, atol=1e-9)
