@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import steinwise as sw
+from steinwise.target import AbstractTarget
 
 ROOT = Path(__file__).parents[2]
 
@@ -95,13 +97,14 @@ def test_some_coordinates_get_the_verdict_that_they_get_among_all() -> None:
     draws[:, 4] = 0.5 * draws[:, 0] + np.sqrt(0.75) * draws[:, 4]
     target = sw.Gaussian(np.zeros(6), np.eye(6))
     every = {c.name: c for c in sw.check(draws, target).coordinates}
-    for chosen in (["x[4]", "x[1]"], [1, 4], np.array([4, 1])):
+    several_ways: list[Any] = [["x[4]", "x[1]"], [1, 4], np.array([4, 1])]
+    for chosen in several_ways:
         found = sw.check(draws, target, coordinates=chosen)
         assert [c.name for c in found.coordinates] == ["x[1]", "x[4]"]
         for c in found.coordinates:
             assert c.value == pytest.approx(every[c.name].value, rel=1e-9)
             assert c.verdict == every[c.name].verdict
-    assert found.coordinates[1].verdict == "depends on x[0] in a way that the target does not"
+        assert found.coordinates[1].verdict == "depends on x[0] in a way that the target does not"
     drawn = sw.check(draws, target, coordinates=3, seed=5)
     assert len(drawn.coordinates) == 3
     again = sw.check(draws, target, coordinates=3, seed=6)
@@ -149,7 +152,7 @@ def test_coordinates_drawn_at_random_keep_the_sum_unbiased() -> None:
 # -- dear densities --------------------------------------------------------------------------------
 
 
-def counted_target(calls: list[int]) -> sw.Target:
+def counted_target(calls: list[int]) -> AbstractTarget:
     """A normal density that counts the points it is asked for."""
 
     def score(x: np.ndarray) -> np.ndarray:
@@ -188,7 +191,7 @@ def test_a_budget_that_suffices_changes_nothing() -> None:
     ("evaluations", "expected"),
     [(1000, "draws are left, and at least 20"), (0, "at least 1"), ("many", "expected a number")],
 )
-def test_a_budget_that_is_too_small_is_answered(evaluations: object, expected: str) -> None:
+def test_a_budget_that_is_too_small_is_answered(evaluations: Any, expected: str) -> None:
     with pytest.raises(sw.InputError, match=expected):
         sw.check(normal(), lambda x: -jnp.sum(x**2), evaluations=evaluations)
     with pytest.raises(sw.InputError, match="every atom of its stand-in"):
@@ -216,7 +219,7 @@ def test_ten_thousand_coordinates() -> None:
 def test_units_do_not_matter(scales: tuple[float, ...]) -> None:
     """Catches a step, a guard or a floor that is absolute."""
     unit, draws = np.array(scales), normal()
-    options = {"n_bootstrap": 99}
+    options: dict[str, Any] = {"n_bootstrap": 99}
     plain = numbers(sw.check(draws, lambda x: -0.5 * jnp.sum(x**2), **options))
     scaled = sw.check(draws * unit, lambda x: -0.5 * jnp.sum((x / unit) ** 2), **options)
     np.testing.assert_allclose(numbers(scaled), plain, rtol=1e-7, atol=1e-9)
@@ -262,7 +265,7 @@ def test_one_compilation_per_family_of_shapes() -> None:
     """Catches shapes that follow the number of draws: every n would compile for seconds."""
     events = []
 
-    def listen(event: str, duration: float, **_: object) -> None:
+    def listen(event: str, duration_secs: float, **_: object) -> None:
         if event == "/jax/core/compile/backend_compile_duration":
             events.append(event)
 

@@ -1,5 +1,6 @@
-"""Coverage of the intervals of sw.fit_parameters, where the constant is not known."""
+"""sw.fit_parameters: coverage of its intervals, and no bias, where the constant is not known."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -35,7 +36,31 @@ def test_coverage(log_density, draw, truth, method):
         draws = draw(np.random.default_rng([31, seed]), N)
         fit = sw.fit_parameters(log_density, draws, truth, method=method, independent=True)
         assert fit.converged
+        assert fit.covariance is not None
         reach = 1.96 * np.sqrt(np.diagonal(fit.covariance))
         hits += np.abs(fit.vector - expected) < reach
     assert hits.min() >= LEAST, f"{hits} of {SEEDS}"
     assert hits.max() < SEEDS, f"{hits} of {SEEDS}"
+
+
+def natural(theta, x):
+    """An exponential family: log p = shift . x - precision x^2 / 2."""
+    return jnp.sum(theta[0] * x - 0.5 * theta[1] * x**2)
+
+
+def unrelated(key, x, n_atoms):
+    """A stand-in that is nothing like the draws."""
+    return np.random.default_rng(key).normal(-1.0, 3.0, size=(*x.shape, n_atoms))
+
+
+def test_a_wrong_stand_in_does_not_bias():
+    """Minimising the discrepancy of the stand-in would find mean -1 and precision 1 / 9."""
+    truth = np.array([1.0, 0.5])  # mean 2, variance 2
+    method = sw.methods.KCCSD(sw.conditionals.Sampler(unrelated, n_atoms=7), sw.kernels.RBF(2.0))
+    errors = []
+    for seed in range(40):
+        draws = np.random.default_rng(seed).normal(2.0, np.sqrt(2.0), size=(300, 1))
+        fit = sw.fit_parameters(natural, draws, truth, method=method, independent=True)
+        errors.append((fit.vector - truth) / fit.standard_errors)
+    assert np.abs(np.mean(errors, axis=0)).max() < 0.55  # 3.5 standard errors of 40
+    assert 0.65 < np.std(errors) < 1.35

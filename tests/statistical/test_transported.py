@@ -112,36 +112,80 @@ def test_size_on_chains_at_length() -> None:
     assert_right_size(rate(chains, standard(3), 400, independent=None), 400)
 
 
-def _accused(repetitions: int) -> tuple[int, int]:
-    """How often one shifted coordinate of six is named, and how often a right one is."""
+FAULTS: dict[str, tuple[float, float]] = {"shifted": (0.5, 1.0), "narrow": (0.0, 0.7)}
+
+
+def _accused(fault: str, repetitions: int) -> tuple[int, int]:
+    """How often the one wrong coordinate of six is named, and how often a right one is."""
+    shift, spread = FAULTS[fault]
 
     def draw(rng: np.random.Generator) -> np.ndarray:
         x = rng.normal(size=(200, 6))
-        x[:, 3] += 0.5
+        x[:, 3] = spread * x[:, 3] + shift
         return x
 
     found = results(draw, standard(6), repetitions)
     flagged = [[c.adjusted_pvalue <= 0.05 for c in one.coordinates[:6]] for one in found]
+    verdicts = [[c.verdict != "no misfit found" for c in one.coordinates[:6]] for one in found]
+    assert verdicts == flagged
     wrong = sum(any(one[:3] + one[4:]) for one in flagged)
     return sum(one[3] for one in flagged), wrong
 
 
-def test_right_coordinates_are_not_accused() -> None:
+@pytest.mark.parametrize("fault", FAULTS)
+def test_right_coordinates_are_not_accused(fault: str) -> None:
     """Catches adjusted p-values without control of the family-wise error."""
-    named, wrong = _accused(60)
+    named, wrong = _accused(fault, 60)
     assert named >= 57
     assert wrong <= 10  # a right procedure leaves this once in a thousand times
 
 
 @pytest.mark.full
-def test_right_coordinates_are_not_accused_at_length() -> None:
+@pytest.mark.parametrize("fault", FAULTS)
+def test_right_coordinates_are_not_accused_at_length(fault: str) -> None:
     """Catches a family-wise error above 0.07."""
-    named, wrong = _accused(500)
+    named, wrong = _accused(fault, 500)
     assert named >= 475
     assert wrong <= 0.084 * 500
 
 
+def test_assert_fits_rarely_fails_right_samplers() -> None:
+    """At most 2 failures in 20 at level 0.01: three have probability 1e-3."""
+    failures = 0
+    for seed in range(20):
+        draws = np.random.default_rng(seed).normal(size=(300, 3))
+        try:
+            sw.assert_fits(draws, standard(3), alpha=0.01, independent=True)
+        except AssertionError:
+            failures += 1
+    assert failures <= 2
+
+
 # -- power -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["shift", "spread"])
+def test_what_is_detectable_is_detected_about_that_often(kind: str) -> None:
+    """Catches a promise that is off by a factor: power 0.8 is 0.6 and more here."""
+    promised = sw.check(
+        np.random.default_rng(3).normal(size=(600, 3)), standard(3)
+    ).findings.detectable
+    assert promised is not None
+
+    def detected(share: float) -> int:
+        """Of 20, with a share of the promised effect."""
+        shift = share * promised.shift if kind == "shift" else 0.0
+        spread = 1 + share * (promised.spread - 1) if kind == "spread" else 1.0
+        count = 0
+        for seed in range(20):
+            draws = np.random.default_rng([4, seed]).normal(size=(600, 3))
+            draws[:, 1] = spread * draws[:, 1] + shift
+            result = sw.check(draws, standard(3), seed=seed, independent=True)
+            count += result.coordinates[1].adjusted_pvalue <= 0.05
+        return count
+
+    assert detected(1.0) >= 12
+    assert detected(0.5) <= 10
 
 
 def test_power_laplace() -> None:
