@@ -67,7 +67,7 @@ def test_its_errors_are_those_of_the_jackknife():
     assert fit.standard_errors == pytest.approx(expected, rel=0.25)
 
 
-def wrong_law(key, x, n_atoms):
+def wrong_distribution(key, x, n_atoms):
     """Nothing like the draws."""
     return np.random.default_rng(key).normal(-1.0, 3.0, size=(*x.shape, n_atoms))
 
@@ -75,7 +75,7 @@ def wrong_law(key, x, n_atoms):
 def test_kccsd_solves_its_equations():
     """The mean over x and atoms y of (1, -y) {b(x) k + dk/dx}, by hand."""
     x = _draws(2)
-    conditional = sw.conditionals.Sampler(wrong_law, n_atoms=7)
+    conditional = sw.conditionals.Sampler(wrong_distribution, n_atoms=7)
     method = sw.methods.KCCSD(conditional, RBF)
     fit = sw.fit_parameters(natural, x, [0.0, 1.0], method=method)
     y = conditional.atoms(x, 0, 0).points[:, 0]
@@ -90,7 +90,9 @@ def test_kccsd_solves_its_equations():
 
 def test_a_wrong_stand_in_does_not_bias():
     """Minimising the discrepancy of the stand-in would find mean -1 and precision 1 / 9."""
-    method = sw.methods.KCCSD(sw.conditionals.Sampler(wrong_law, n_atoms=7), sw.kernels.RBF(2.0))
+    method = sw.methods.KCCSD(
+        sw.conditionals.Sampler(wrong_distribution, n_atoms=7), sw.kernels.RBF(2.0)
+    )
     errors = []
     for seed in range(40):
         fit = sw.fit_parameters(natural, _draws(seed, 300), TRUTH, method=method, independent=True)
@@ -106,6 +108,7 @@ def test_near_maximum_likelihood(method):
     x = rng.normal(size=(600, 2)) * [1.0, 2.0] + [0.0, 1.0]
     fit = sw.fit_parameters(located, x, START, method=method)
     likely = np.concatenate([np.log(x.std(axis=0)), x.mean(axis=0)])  # keys in order
+    assert fit.covariance is not None
     errors = np.sqrt(np.diagonal(fit.covariance))
     assert fit.names == ("log_sd[0]", "log_sd[1]", "mean[0]", "mean[1]")
     assert np.abs(fit.vector - likely).max() < 3 * errors.max()
@@ -235,7 +238,14 @@ GOOD = _draws(9, 60)
             TRUTH,
             {"method": sw.methods.KCCSD(sw.conditionals.Transported())},
             sw.InputError,
-            "learnt from the draws alone",
+            "learned from the draws alone",
+        ),
+        (
+            natural,
+            TRUTH,
+            {"method": sw.methods.KSD(RBF, linear=True)},
+            sw.InputError,
+            "Drop linear=",
         ),
         (natural, TRUTH, {"max_iterations": 0}, sw.InputError, "at least 1"),
     ],
