@@ -59,3 +59,18 @@ def test_no_scale_gives_zero_and_not_nan() -> None:
     z, null = bootstrap(sums, rademacher(0, 10, 30)).standardised
     assert (z == 0).all()
     assert (null == 0).all()
+
+
+@pytest.mark.parametrize("independent", [True, False])
+def test_few_statistics_and_many_have_the_same_bootstraps(
+    independent: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches two ways through the same sum that part company."""
+    batches = cut_by_length(2, 40, 4, independent=independent)
+    values = np.random.default_rng(6).normal(size=(2, 3, batches.count, batches.count))
+    sums, signs = BatchSums(values, batches), rademacher(0, 50, batches.count)
+    one = bootstrap(sums, signs)
+    monkeypatch.setattr("steinwise.calibration.signs.FEW_ROWS", 0)
+    other = bootstrap(sums, signs)
+    np.testing.assert_allclose(one.null, other.null, atol=1e-12)
+    np.testing.assert_allclose(one.statistic, other.statistic, atol=1e-12)

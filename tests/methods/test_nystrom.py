@@ -9,8 +9,7 @@ from benchmarks.rates import interval
 from steinwise._internal.run_options import RunOptions
 from steinwise.draws.samples import Samples
 from steinwise.methods.ksd import KSD
-from steinwise.methods.nystrom import NystromKSD
-from steinwise.methods.nystrom import NystromProduct
+from steinwise.methods.nystrom import FittedNystromKSD, NystromKSD
 
 TARGET = sw.Gaussian(np.zeros(3), np.eye(3))
 KERNEL = sw.kernels.IMQ(1.5)
@@ -33,8 +32,8 @@ def test_the_statistic_is_the_projected_mean_over_pairs() -> None:
     """Catches a wrong inverse, landmarks without their scores, and a diagonal kept in."""
     x = draws(80, 0.3)
     found = sw.check(x, TARGET, method=NystromKSD(KERNEL, 15))
-    method = NystromKSD(KERNEL, 15)
-    chosen = method.statistic(Samples.of(x), TARGET, RunOptions()).chosen
+    fitted = FittedNystromKSD(NystromKSD(KERNEL, 15), Samples.of(x))
+    chosen = fitted.statistic(TARGET, RunOptions()).chosen
     assert len(chosen) == len(set(chosen)) == 15
     z = x[chosen]
     pairs = gram(x, z) @ np.linalg.pinv(gram(z, z)) @ gram(z, x)
@@ -57,9 +56,8 @@ def test_with_all_draws_as_landmarks_it_is_ksd() -> None:
 def test_the_default_number_of_landmarks_grows_as_the_root_of_n() -> None:
     """Catches a cost that is quadratic after all."""
     for n, expected in ((10, 10), (400, 80), (2500, 200)):
-        statistic = NystromKSD().statistic(Samples.of(draws(n)), TARGET, RunOptions())
-        assert isinstance(statistic, NystromProduct)
-        assert len(statistic.chosen) == expected
+        fitted = FittedNystromKSD(NystromKSD(), Samples.of(draws(n)))
+        assert len(fitted.statistic(TARGET, RunOptions()).chosen) == expected
 
 
 @pytest.mark.filterwarnings("ignore::steinwise.SteinwiseWarning")
