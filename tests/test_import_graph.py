@@ -31,7 +31,7 @@ calibration:   errors _internal draws
 results:       errors _internal draws
 functional:    kernels
 methods:       errors _internal draws kernels target orbits conditionals calibration results functional
-optimise:      errors _internal kernels target conditionals calibration functional
+optimise:      errors _internal draws kernels target conditionals calibration functional methods
 api:           errors _internal steinwise draws kernels target conditionals calibration results methods optimise
 adapters:      errors _internal draws target
 demo:          steinwise target api
