@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 import steinwise as sw
-from benchmarks import simulate
-from benchmarks.rates import interval
 from steinwise._internal.run_options import RunOptions
 from steinwise.draws.samples import Samples
 from steinwise.methods.ksd import KSD
@@ -58,25 +56,6 @@ def test_the_default_number_of_landmarks_grows_as_the_root_of_n() -> None:
     for n, expected in ((10, 10), (400, 80), (2500, 200)):
         fitted = FittedNystromKSD(NystromKSD(), Samples.of(draws(n)))
         assert len(fitted.statistic(TARGET, RunOptions()).chosen) == expected
-
-
-@pytest.mark.filterwarnings("ignore::steinwise.SteinwiseWarning")
-def test_right_draws_are_rejected_at_the_level_although_landmarks_are_tested_too() -> None:
-    """Catches a bias by landmarks that meet themselves: few of them, and a chain."""
-    repetitions, wrong = 200, {"independent": 0, "chain": 0}
-    for seed in range(repetitions):
-        x = draws(60, seed=seed)
-        wrong["independent"] += sw.check(
-            x, TARGET, method=NystromKSD(landmarks=10), n_bootstrap=199, seed=seed
-        ).rejected
-        rng = np.random.default_rng([4, seed])
-        chains = simulate.autoregressive(rng, np.full(3, 0.5), 4, 150)
-        wrong["chain"] += sw.check(
-            chains, TARGET, method="nystrom", n_bootstrap=199, seed=seed
-        ).rejected
-    low, high = interval(0.05, repetitions)
-    for count in wrong.values():
-        assert low <= count / repetitions <= high
 
 
 @pytest.mark.parametrize("landmarks", [0, 2.5, True, "many"])
