@@ -24,7 +24,7 @@ from steinwise.calibration.ranking import rank
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, SteinwiseWarning
 from steinwise.kernels import IMQ
-from steinwise.methods.ksd import KSD, FittedKSD
+from steinwise.methods.ksd import KSD
 from steinwise.methods.statistics import Gram
 from steinwise.results.comparison import Comparison
 from steinwise.results.wording import note_text
@@ -156,7 +156,7 @@ def _grams(
     pooled = np.concatenate([s.evenly_spaced(POOLED_ROWS) for s in sets.values()])
     common = KSD(method.kernel.resolve(pooled, run.seed, per_coordinate=False))
     return {
-        name: FittedKSD(common, samples).gram(target.score(samples.rows, memory=run.memory), run)
+        name: common.fitted(samples).gram(target.score(samples.rows, memory=run.memory), run)
         for name, samples in sets.items()
     }
 

@@ -13,7 +13,7 @@ and these are called not told apart.
 """
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -109,7 +109,7 @@ def compare_models(
     )
     densities = _models(models, samples.dim)
 
-    fitted = next(_prepared(chosen, samples, run))
+    fitted = _prepared(chosen, samples, run)
     statistics = {
         name: _named(name, _statistic, fitted, density, run) for name, density in densities.items()
     }
@@ -173,14 +173,11 @@ def _method(method: Any) -> KSD | KCCSD:
     return chosen
 
 
-def _prepared(
-    method: KSD | KCCSD, samples: Samples, run: RunOptions
-) -> Iterator[FittedKSD | FittedKCCSD]:
+def _prepared(method: KSD | KCCSD, samples: Samples, run: RunOptions) -> FittedKSD | FittedKCCSD:
     """The method made ready without a look at any model."""
     if isinstance(method, KSD):
-        yield FittedKSD(method, samples)
-    else:
-        yield from method.prepare(samples, None, run)
+        return method.fitted(samples)
+    return next(method.prepare(samples, None, run))
 
 
 def _models(models: Any, d: int) -> dict[str, AbstractTarget]:

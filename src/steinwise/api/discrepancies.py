@@ -21,7 +21,7 @@ from steinwise.errors import SteinwiseWarning, TooFewDraws
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.methods.fssd import FSSD
 from steinwise.methods.kccsd import KCCSD
-from steinwise.methods.ksd import KSD, FittedKSD
+from steinwise.methods.ksd import KSD
 from steinwise.methods.rfsd import RFSD
 from steinwise.methods.sksd import SlicedKSD
 from steinwise.methods.statistics import AbstractStatistic
@@ -165,7 +165,7 @@ def ksd(
     require_estimator(estimator)
     method = KSD() if kernel is None else KSD(kernel)
     samples, density, run = _enter(draws, target, seed, names, independent, memory, None)
-    fitted = FittedKSD(method, samples)
+    fitted = method.fitted(samples)
     statistic = fitted.gram(density.score(samples.rows, memory=run.memory), run)
     error, sums = _standard_error(samples, statistic)
     diagonal = statistic.diagonal().sum()
@@ -271,8 +271,7 @@ def rfsd(
     """
     method = RFSD(kind, features, gamma=gamma, locations=locations)
     samples, density, run = _enter(draws, target, seed, names, independent, memory, None)
-    fitted = next(method.prepare(samples, density, run))
-    statistic = fitted.statistic(density, run)
+    statistic = method.fitted(samples).statistic(density, run)
     log_squares = statistic.log_squares()
     log_value = np.logaddexp.reduce(log_squares) / 2
     with np.errstate(over="ignore", under="ignore"):

@@ -88,7 +88,7 @@ class AbstractKernel(eqx.Module):
     def __add__(self, other: "AbstractKernel") -> "AbstractKernel":
         return Sum(self, _as_kernel(other))
 
-    def __mul__(self, other: "AbstractKernel | float") -> "AbstractKernel":
+    def __mul__(self, other: "AbstractKernel | float | np.floating") -> "AbstractKernel":
         return Product(self, _as_kernel(other))
 
     __radd__ = __add__

@@ -73,6 +73,22 @@ class AbstractMethod(eqx.Module):
         return (note("precision unused", dtype=dtype, method=self.name, why=self.float64_because),)
 
 
+class AbstractFixedMethod(AbstractMethod):
+    """A method that learns nothing from the draws: all of them are tested."""
+
+    @abc.abstractmethod
+    def fitted(self, samples: Samples) -> "AbstractFitted":
+        """The method with these draws to test."""
+
+    def prepare(
+        self,
+        samples: Samples,
+        target: AbstractTarget,  # noqa: ARG002
+        run: RunOptions,  # noqa: ARG002
+    ) -> "Iterator[AbstractFitted]":
+        yield self.fitted(samples)
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """What testing a statistic gave: p-values, and the batches of draws behind them."""

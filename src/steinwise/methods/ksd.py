@@ -1,6 +1,6 @@
 """KSD: the kernelized Stein discrepancy, a Gram matrix over pairs of draws."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
@@ -20,7 +20,7 @@ from steinwise.functional import stein_of_pairs
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.kernels.base import require_kernel
 from steinwise.kernels.precision import cast_centred, in_precision_of
-from steinwise.methods.base import AbstractFitted, AbstractMethod, Evidence
+from steinwise.methods.base import AbstractFitted, AbstractFixedMethod, Evidence
 from steinwise.methods.statistics import AbstractStatistic, Gram, Mean
 from steinwise.target import AbstractTarget
 
@@ -28,7 +28,7 @@ Bootstraps = Literal["batches", "draws", "multinomial"]
 MOST_DRAWS = 5000  # whose signs can be drawn one by one: the Gram matrix is held whole
 
 
-class KSD(AbstractMethod):
+class KSD(AbstractFixedMethod):
     r"""The squared kernelized Stein discrepancy, E k_0(x, y) over independent x, y from q.
 
     .. math::
@@ -84,15 +84,10 @@ class KSD(AbstractMethod):
         """Whether its values can be compared: the mean over all pairs, batch by batch."""
         return not self.linear and self.bootstrap == "batches"
 
-    def prepare(
-        self,
-        samples: Samples,
-        target: AbstractTarget,  # noqa: ARG002
-        run: RunOptions,  # noqa: ARG002
-    ) -> "Iterator[FittedKSD]":
+    def fitted(self, samples: Samples) -> "FittedKSD":
         if self.bootstrap != "batches":
             self._require_independent(samples)
-        yield FittedKSD(self, samples)
+        return FittedKSD(self, samples)
 
     def _require_independent(self, samples: Samples) -> None:
         if not samples.independent:

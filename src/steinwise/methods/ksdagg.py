@@ -5,7 +5,6 @@ with that of the bootstraps, which have had the same choice. That is the correct
 u_alpha, told as a p-value; it needs no second set of bootstraps and no bisection.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -21,7 +20,7 @@ from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.functional import imq_stein_grams
 from steinwise.kernels.precision import robust_centre
-from steinwise.methods.base import AbstractFitted, AbstractMethod
+from steinwise.methods.base import AbstractFitted, AbstractFixedMethod
 from steinwise.methods.ksd import draws_and_scores
 from steinwise.methods.statistics import Gram
 from steinwise.target import AbstractTarget
@@ -41,7 +40,7 @@ def _bandwidths(value: Any) -> int | tuple[float, ...]:
     return tuple(given.tolist())
 
 
-class KSDAgg(AbstractMethod):
+class KSDAgg(AbstractFixedMethod):
     r"""The kernelized Stein discrepancy with IMQ kernels of several bandwidths, aggregated.
 
     .. math:: k_\lambda(x, y) = (1 + |x - y|^2 / \lambda^2)^{-1/2}
@@ -69,13 +68,8 @@ class KSDAgg(AbstractMethod):
         count = self.bandwidths if isinstance(self.bandwidths, int) else len(self.bandwidths)
         return f"KSDAgg ({count} IMQ kernels)"
 
-    def prepare(
-        self,
-        samples: Samples,
-        target: AbstractTarget,  # noqa: ARG002
-        run: RunOptions,  # noqa: ARG002
-    ) -> "Iterator[FittedKSDAgg]":
-        yield FittedKSDAgg(self, samples)
+    def fitted(self, samples: Samples) -> "FittedKSDAgg":
+        return FittedKSDAgg(self, samples)
 
     def resolve(self, rows: Float[np.ndarray, "n d"], seed: object) -> Float[np.ndarray, " b"]:
         """The bandwidths for these draws."""

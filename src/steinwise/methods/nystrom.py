@@ -34,7 +34,7 @@ from steinwise.draws.samples import Samples
 from steinwise.draws.storage import add_rows
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.kernels.base import require_kernel
-from steinwise.methods.base import AbstractFitted, AbstractMethod
+from steinwise.methods.base import AbstractFitted, AbstractFixedMethod
 from steinwise.methods.ksd import draws_and_scores
 from steinwise.methods.statistics import AbstractStatistic
 from steinwise.target import AbstractTarget
@@ -44,7 +44,7 @@ ROWS_PER_CHUNK = 1024
 COPIES = 8  # of its features that a chunk of rows may take in memory
 
 
-class NystromKSD(AbstractMethod):
+class NystromKSD(AbstractFixedMethod):
     r"""The squared kernelized Stein discrepancy through a few of the draws, in n m d.
 
     .. math::
@@ -84,13 +84,8 @@ class NystromKSD(AbstractMethod):
         count = "4 sqrt(n)" if self.landmarks is None else self.landmarks
         return f"Nystrom KSD ({type(self.kernel).__name__} kernel, {count} landmarks)"
 
-    def prepare(
-        self,
-        samples: Samples,
-        target: AbstractTarget,  # noqa: ARG002
-        run: RunOptions,  # noqa: ARG002
-    ) -> "Iterator[FittedNystromKSD]":
-        yield FittedNystromKSD(self, samples)
+    def fitted(self, samples: Samples) -> "FittedNystromKSD":
+        return FittedNystromKSD(self, samples)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ the discrepancy are logarithms.
 """
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -31,7 +31,7 @@ from steinwise.calibration.pvalues import Calibration, share_at_or_above, step_d
 from steinwise.calibration.signs import rademacher
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, TooFewDraws
-from steinwise.methods.base import AbstractFitted, AbstractMethod, Evidence
+from steinwise.methods.base import AbstractFitted, AbstractFixedMethod, Evidence
 from steinwise.methods.rfsd_bases import BASES, AbstractBase, Locations, Rows
 from steinwise.methods.statistics import AbstractStatistic
 from steinwise.methods.statistics.feature_means import FeatureMeans, squares
@@ -65,7 +65,7 @@ def _target_draws(value: object) -> Callable[[int, int], Any] | np.ndarray | Non
     return value
 
 
-class RFSD(AbstractMethod):
+class RFSD(AbstractFixedMethod):
     r"""The random feature Stein discrepancy, at a few random locations.
 
     ``kind="imq"`` is the paper's L1-IMQ: r = 1, :math:`\Phi(x, z) = (c'^2 + |x - z|^2)^{\beta'}`.
@@ -180,13 +180,8 @@ class RFSD(AbstractMethod):
         null = {"signs": "signs", "target": "normal null from the target"}[self.null]
         return f"RPhiSD ({kind}, {count} features, {null})"
 
-    def prepare(
-        self,
-        samples: Samples,
-        target: AbstractTarget,  # noqa: ARG002
-        run: RunOptions,  # noqa: ARG002
-    ) -> "Iterator[FittedRFSD]":
-        yield FittedRFSD(self, samples)
+    def fitted(self, samples: Samples) -> "FittedRFSD":
+        return FittedRFSD(self, samples)
 
 
 @dataclass(frozen=True, eq=False)

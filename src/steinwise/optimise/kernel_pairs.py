@@ -27,7 +27,7 @@ Tile = tuple[slice, slice, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class KernelPairs:
-    """A kernel between all draws, of which only pairs from certain batches count."""
+    """A kernel between draws, summed over the pairs from certain pairs of batches."""
 
     kernel: AbstractKernel
     x: Rows
