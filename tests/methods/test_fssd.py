@@ -1,4 +1,4 @@
-"""FSSD: reference figures, closed forms and loops, what is learnt, and the level of both nulls."""
+"""FSSD: reference figures, closed forms and loops, and what is learned."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import steinwise as sw
-from benchmarks.rates import interval, lower_bound
 from benchmarks.targets import correlated, standard
 from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batches import Batches, cut_by_length
 from steinwise.draws.samples import Samples
 from steinwise.functional import fssd, fssd_features, fssd_power, fssd_variance
 from steinwise.kernels import IMQ, RBF, AbstractKernel, AbstractRadial, Matern52
-from steinwise.methods.fssd import FSSD, limit_distribution
+from steinwise.methods.fssd import FSSD, FittedFSSD, limit_distribution
 from steinwise.methods.fssd_search import draws_of_fitted_gaussian, most_powerful
 from steinwise.methods.statistics import FeatureProduct
+from steinwise.target import AbstractTarget
 
 LAPLACE = np.random.default_rng(0).laplace(0, 1 / np.sqrt(2), (200, 5))
 LOCATIONS = np.random.default_rng(1).standard_normal((5, 5))
@@ -34,6 +34,10 @@ def features_of(kernel: AbstractKernel, x: np.ndarray, v: np.ndarray) -> np.ndar
     """Features of a standard normal target."""
     with jax.enable_x64(True):
         return np.asarray(jax.jit(fssd_features)(kernel, x, -x, v))
+
+
+def prepared(method: FSSD, draws: np.ndarray, target: AbstractTarget, seed: int = 0) -> FittedFSSD:
+    return next(method.prepare(Samples.of(draws), target, RunOptions(seed)))
 
 
 def singles(n: int) -> Batches:
@@ -62,7 +66,7 @@ def test_reference_figures_through_the_method() -> None:
     found = sw.check(LAPLACE, standard(5), method=method)
     assert 200 * found.statistic == pytest.approx(0.15817136241899915, rel=1e-9)
     assert found.draws.held_out == 0
-    statistic = method.statistic(Samples.of(LAPLACE), standard(5), RunOptions())
+    statistic = prepared(method, LAPLACE, standard(5)).statistic(standard(5), RunOptions())
     np.testing.assert_allclose(
         limit_distribution(statistic, singles(200), 25).eigenvalues[:3],
         [0.08811371383241509, 0.07526611597257309, 0.06348107298430967],
@@ -170,10 +174,10 @@ def test_law_of_a_chain() -> None:
 
 def test_null_has_the_moments_of_its_law() -> None:
     """Catches Z^2 that is not centred, eigenvalues that are rooted, and another scale of T."""
-    method = FSSD(locations=LOCATIONS, optimise=False)
-    statistic = method.statistic(Samples.of(LAPLACE), standard(5), RunOptions())
+    fitted = prepared(FSSD(locations=LOCATIONS, optimise=False), LAPLACE, standard(5))
+    statistic = fitted.statistic(standard(5), RunOptions())
     batches = singles(200)
-    verdict = method.calibrate(statistic, batches, 20_000, 0)
+    verdict = fitted.test(statistic, batches, 20_000, 0).calibration
     deviation = np.sqrt(2 * (limit_distribution(statistic, batches, 25).eigenvalues ** 2).sum())
     assert abs(verdict.null.mean()) < 4 * deviation / np.sqrt(20_000)
     assert verdict.null.std() == pytest.approx(deviation, rel=0.05)
@@ -195,7 +199,7 @@ def test_coordinates_have_verdicts_by_signs_only() -> None:
     assert plain.rejected
 
 
-# -- what is learnt ------------------------------------------------------------------------------
+# -- what is learned ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("optimise", [True, False])
@@ -204,11 +208,10 @@ def test_the_tested_draws_teach_nothing(optimise: bool) -> None:
     chains = np.random.default_rng(8).normal(size=(2, 100, 3))
     changed = chains.copy()
     changed[:, 20:] *= 3.0
-    (one, rest), (other, _) = (
-        next(FSSD(optimise=optimise).prepare(Samples.of(draws), correlated(3), RunOptions()))
-        for draws in (chains, changed)
+    one, other = (
+        prepared(FSSD(optimise=optimise), draws, correlated(3)) for draws in (chains, changed)
     )
-    np.testing.assert_array_equal(rest.values, chains[:, 20:])
+    np.testing.assert_array_equal(one.samples.values, chains[:, 20:])
     np.testing.assert_array_equal(one.locations, other.locations)
     assert one.kernel == other.kernel
     assert np.shape(one.locations) == (5, 3)
@@ -216,10 +219,9 @@ def test_the_tested_draws_teach_nothing(optimise: bool) -> None:
 
 def test_the_seed_places_the_locations() -> None:
     """Catches locations that are always the same, and randomness from elsewhere."""
-    samples = Samples.of(np.random.default_rng(9).normal(size=(100, 3)))
+    draws = np.random.default_rng(9).normal(size=(100, 3))
     first, again, other = (
-        next(FSSD(optimise=False).prepare(samples, standard(3), RunOptions(seed)))[0].locations
-        for seed in (1, 1, 2)
+        prepared(FSSD(optimise=False), draws, standard(3), seed).locations for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(first, again)
     assert np.abs(first - other).min() > 0
@@ -239,22 +241,22 @@ def test_the_search_finds_power(kernel: AbstractRadial) -> None:
     """Catches a descent in place of an ascent, a gradient with a wrong sign, and lost units."""
     x = np.random.default_rng(11).normal(size=(400, 5)) * [1, 1, 1, 1, 1.6]
     start = np.random.default_rng(12).normal(size=(5, 5))
-    learnt, locations = most_powerful(kernel, start, x, -x)
-    before, after = features_of(kernel, x, start), features_of(learnt, x, locations)
+    learned, locations = most_powerful(kernel, start, x, -x)
+    before, after = features_of(kernel, x, start), features_of(learned, x, locations)
     assert in_64_bit(fssd_power, after) > 2 * in_64_bit(fssd_power, before)
     fresh = np.random.default_rng(13).normal(size=(4000, 5)) * [1, 1, 1, 1, 1.6]
-    before, after = features_of(kernel, fresh, start), features_of(learnt, fresh, locations)
+    before, after = features_of(kernel, fresh, start), features_of(learned, fresh, locations)
     assert in_64_bit(fssd_power, after) > 1.5 * in_64_bit(fssd_power, before)
 
 
 def test_given_locations_are_where_the_search_starts() -> None:
     """Catches given locations that are thrown away, and ones that cannot move."""
-    samples = Samples.of(np.random.default_rng(14).laplace(size=(300, 5)))
+    draws = np.random.default_rng(14).laplace(size=(300, 5))
     far = LOCATIONS + 50.0  # the kernel is 0 there, and flat
-    fitted, rest = next(FSSD(RBF(1.0), far).prepare(samples, standard(5), RunOptions()))
+    fitted = prepared(FSSD(RBF(1.0), far), draws, standard(5))
     np.testing.assert_allclose(fitted.locations, far)
-    assert rest.n == 240
-    near, _ = next(FSSD(locations=LOCATIONS).prepare(samples, standard(5), RunOptions()))
+    assert fitted.samples.n == 240
+    near = prepared(FSSD(locations=LOCATIONS), draws, standard(5))
     assert 0.01 < np.abs(near.locations - LOCATIONS).max() < 10
 
 
@@ -267,57 +269,6 @@ def test_units_do_not_matter(unit: float) -> None:
     other = sw.check(unit * draws, target, method=FSSD())
     assert other.statistic * unit**2 == pytest.approx(one.statistic, rel=1e-4)
     assert other.pvalue == pytest.approx(one.pvalue, abs=0.002)
-
-
-# -- level and power -----------------------------------------------------------------------------
-
-
-def rejections(draw: Callable, method: FSSD, target: object, repetitions: int) -> float:
-    found = [
-        sw.check(draw(np.random.default_rng([16, r])), target, method=method, seed=r)
-        for r in range(repetitions)
-    ]
-    return sum(result.rejected for result in found) / repetitions
-
-
-def normal_draws(rng: np.random.Generator) -> Samples:
-    return Samples.of(rng.normal(size=(300, 4)), independent=True)
-
-
-@pytest.mark.parametrize(
-    "method",
-    [FSSD(), FSSD(optimise=False), FSSD(optimise=False, null="signs")],
-    ids=lambda method: method.describe(),
-)
-def test_level_of_independent_draws(method: FSSD) -> None:
-    """Catches learning on the tested draws, and a null of the wrong scale."""
-    low, high = interval(0.05, 120)
-    assert low <= rejections(normal_draws, method, standard(4), 120) <= high
-
-
-def autoregressive(rng: np.random.Generator) -> np.ndarray:
-    """Four chains, rho = 0.7, with the law N(0, I)."""
-    steps = rng.normal(size=(4, 500, 3))
-    for t in range(1, 500):
-        steps[:, t] = 0.7 * steps[:, t - 1] + np.sqrt(1 - 0.7**2) * steps[:, t]
-    return steps
-
-
-@pytest.mark.filterwarnings("ignore:the start of a chain")  # a note, not the verdict
-def test_level_in_chains() -> None:
-    """Catches the covariance of single draws: two in three right chains are rejected by it."""
-    method = FSSD(locations=LOCATIONS[:, :3], optimise=False)
-    low, high = interval(0.05, 80)
-    assert low <= rejections(autoregressive, method, standard(3), 80) <= high
-
-
-def test_power_of_learnt_locations() -> None:
-    """Catches a search that runs on to the noise: its power is about 0.1, not 0.5."""
-
-    def laplace(rng: np.random.Generator) -> Samples:
-        return Samples.of(rng.laplace(0, 1 / np.sqrt(2), size=(1000, 10)), independent=True)
-
-    assert lower_bound(rejections(laplace, FSSD(), standard(10), 60), 60) > 0.2
 
 
 # -- what users get wrong ------------------------------------------------------------------------
@@ -355,8 +306,6 @@ def test_locations_of_another_dimension_and_too_few_draws() -> None:
             sw.check(draws, standard(3), method=FSSD(locations=LOCATIONS, optimise=optimise))
     with pytest.raises(sw.TooFewDraws, match="1 to learn from and 59 to test"):
         sw.check(draws, standard(3), method=FSSD(train=0.02))
-    with pytest.raises(sw.InputError, match="call prepare"):
-        FSSD().statistic(Samples.of(draws), standard(3), RunOptions())
 
 
 def test_a_kernel_without_one_width_keeps_its_own() -> None:
