@@ -1,9 +1,10 @@
 """What every method costs, and how its cost grows with draws and coordinates, over two decades.
 
 Run with ``python -m benchmarks.growth [METHOD ...]``. Each cost is measured in a separate process
-with one BLAS thread: the best of some calls of `sw.check` on draws from N(0, I) in float64, after a
-first call that compiles; long calls are made only once. Evaluations are counted with a target that
-gives only its score. Each method is written to ``benchmarks/results/growth.json`` when it is done.
+with one BLAS thread: the best of several calls of `sw.check` on draws from N(0, I) in float64,
+after a first call that compiles; long calls are made only once. Evaluations are counted with a
+target that gives only its score. Each method is written to ``benchmarks/results/growth.json`` when
+it is done.
 """
 
 import json

@@ -27,7 +27,7 @@ class Timed(NamedTuple):
 
 
 def best_of(repetitions: int, job: Callable[[], Any]) -> Timed:
-    """The fastest of some calls, after a first call that compiles."""
+    """The fastest of several calls, after a first call that compiles."""
     result, seconds = job(), []
     for _ in range(repetitions):
         start = time.process_time()
@@ -67,7 +67,7 @@ def extra_memory(run: Callable[[], object]) -> int:
 
 
 def costs(run: Callable[[], object], repetitions: int) -> dict[str, float]:
-    """The least CPU seconds and elapsed seconds of some calls, and the most memory."""
+    """The least CPU seconds and elapsed seconds of several calls, and the most memory."""
     seconds, elapsed, memory = [], [], 0
     for _ in range(repetitions):
         cpu, clock = time.process_time(), time.perf_counter()

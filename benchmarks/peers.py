@@ -1,7 +1,7 @@
 """What the jobs that other packages can do as well cost there and here.
 
 Run with ``python -m benchmarks.peers``. Each package is installed into an environment of its own,
-``.venv-peers/NAME``. Costs are CPU seconds with one thread, the best of some calls after a first
+``.venv-peers/NAME``. Costs are CPU seconds with one thread, the best of several calls after a first
 one that compiles, on the same draws from N(0, I). Results go to ``benchmarks/results/peers.json``.
 
 The jobs: the KSD of all draws (IMQ kernel, bandwidth 1, all pairs); the 100 draws that represent

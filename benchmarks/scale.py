@@ -1,7 +1,7 @@
 """How the default check grows with draws and coordinates, and how close it is to its limit.
 
 Run with ``python -m benchmarks.scale``. Each size is measured in a separate process with one BLAS
-thread and a memory budget of 2 GiB, in CPU seconds: the best of some calls. Memory is anonymous
+thread and a memory budget of 2 GiB, in CPU seconds: the best of several calls. Memory is anonymous
 memory beyond what was held before the call; the draws are in a file. ``--large`` measures 1000
 draws of 10,000 coordinates and five million draws of 50 coordinates (2 GB) instead. Results go to
 ``benchmarks/results/scale.json``.
@@ -123,16 +123,16 @@ def hot_loop() -> dict[str, Any]:
     # exponents, kernels, features, sketches without the line's own coordinate, pairs
     products = 3 * QUANTILES * (1 + STEIN_TERMS) + TERMS * features.count
     products += TERMS * 2 * SKETCHES + len(features.pairs)
-    each = {name: seconds[name] / count for name, (count, _) in jobs.items()}
-    need = exps * each["exps"] + products * each["multiply-adds"]
+    unit = {name: seconds[name] / count for name, (count, _) in jobs.items()}
+    need = exps * unit["exps"] + products * unit["multiply-adds"]
     return {
-        "nanoseconds a line": round(1e9 * each["hot loop"], 1),
+        "nanoseconds a line": round(1e9 * unit["hot loop"], 1),
         "exps": exps,
         "multiply-adds": products,
         "nanoseconds they need": round(1e9 * need, 1),
-        "ratio": round(each["hot loop"] / need, 2),
+        "ratio": round(unit["hot loop"] / need, 2),
         "of the machine, a second": {
-            name: float(f"{1 / each[name]:.3g}") for name in ("exps", "multiply-adds")
+            name: float(f"{1 / unit[name]:.3g}") for name in ("exps", "multiply-adds")
         },
     }
 

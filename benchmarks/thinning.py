@@ -3,8 +3,8 @@
 Run with ``python -m benchmarks.thinning``. The other package is measured with ``--peer PYTHON``,
 the interpreter of an environment that has it, or with ``--install``, which creates such an
 environment (``.venv-peers/stein-thinning``). Costs are measured in separate processes with one
-thread, in CPU seconds, the best of some calls after a first one. Both thin the same draws, and must
-choose the same indices. Results go to ``benchmarks/results/thinning.json``.
+thread, in CPU seconds, the best of several calls after a first one. Both thin the same draws, and
+must choose the same indices. Results go to ``benchmarks/results/thinning.json``.
 """
 
 import json

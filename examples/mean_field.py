@@ -74,19 +74,19 @@ def results(n_draws: int = 1000) -> dict[str, sw.CheckResult]:
         "mean_field_turned": (turned(draws), lambda position: log_density(turned_back(position))),
     }
     return {
-        name: sw.check(*sw.from_blackjax(found, density, independent=True))
-        for name, (found, density) in runs.items()
+        name: sw.check(*sw.from_blackjax(position, density, independent=True))
+        for name, (position, density) in runs.items()
     }
 
 
 def main(folder: str = "out") -> None:
     out = Path(folder)
     out.mkdir(parents=True, exist_ok=True)
-    found = results()
-    for name, result in found.items():
+    checks = results()
+    for name, result in checks.items():
         print(f"\n--- {name} ---\n\n{result}")
         result.plot().savefig(out / f"{name}.png", dpi=120)
-    pair = found["mean_field"].plot_pair("slope[0]", "slope[1]")
+    pair = checks["mean_field"].plot_pair("slope[0]", "slope[1]")
     pair.savefig(out / "mean_field_pair.png", dpi=120)
 
 

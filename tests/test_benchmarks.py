@@ -76,10 +76,10 @@ def test_committed_results_belong_to_cases_and_can_be_printed(suite):
     cases = suites.CASES[suite] if suite else size_cases.CASES
     assert set(results) == set(cases)
     for name, result in results.items():
-        for row, found in result["rows"].items():
-            rule = cases[name].rule(row)
-            assert found["rule"].startswith(rule.kind)
-            assert found["passes"] == passes(rule, found["rate"], found["verdicts"])
+        for statistic, row in result["rows"].items():
+            rule = cases[name].rule(statistic)
+            assert row["rule"].startswith(rule.kind)
+            assert row["passes"] == passes(rule, row["rate"], row["verdicts"])
     table = power.table if suite == "power" else case_runner.table
     assert len(table(list(results), results).splitlines()) > len(results)
 
