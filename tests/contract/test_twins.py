@@ -127,23 +127,23 @@ def test_the_twin_under_jit_gives_the_statistic(name: str) -> None:
     assert float(twin) == pytest.approx(value(fitted), rel=1e-8, abs=1e-12)
 
 
-def log_base(law: AbstractBase) -> Callable[[jax.Array, jax.Array], jax.Array]:
-    if isinstance(law, MultiquadricBase):
-        return partial(functional.imq_log_base, scale=law.scale, exponent=law.exponent)
-    assert isinstance(law, SecantBase)
-    return partial(functional.sech_log_base, rate=law.rate)
+def log_base(base: AbstractBase) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    if isinstance(base, MultiquadricBase):
+        return partial(functional.imq_log_base, scale=base.scale, exponent=base.exponent)
+    assert isinstance(base, SecantBase)
+    return partial(functional.sech_log_base, rate=base.rate)
 
 
 @pytest.mark.parametrize("kind", BASES)
 def test_the_twin_of_random_features_gives_the_discrepancy(kind: Literal["imq", "sech"]) -> None:
     """Of its value: the method's statistic is reported relative to its null."""
     x, z = draws(9), draws(10, n=6)
-    law = BASES[kind].around(x, 1.0, 0.5, 0)
-    log_weights = -(law.log_density(z) + np.log(len(z))) / law.order
+    base = BASES[kind].around(x, 1.0, 0.5, 0)
+    log_weights = -(base.log_density(z) + np.log(len(z))) / base.order
 
     @jax.jit
     def discrepancy(*given: jax.Array) -> jax.Array:
-        squares = functional.rfsd_log_squares(log_base(law), *given, order=law.order)
+        squares = functional.rfsd_log_squares(log_base(base), *given, order=base.order)
         return jnp.exp(jax.nn.logsumexp(squares) / 2)
 
     with jax.enable_x64(True):

@@ -183,7 +183,7 @@ def _resampled(draws: np.ndarray) -> sw.conditionals.Sampler:
 
 
 def _quantile_sampler(mean: float, sd: float, n_atoms: int = 300) -> sw.conditionals.Sampler:
-    """Atoms at the quantiles of a normal: its law with hardly any noise."""
+    """Atoms at the quantiles of a normal: its distribution with hardly any noise."""
     from scipy.stats import norm
 
     atoms = norm.ppf((np.arange(n_atoms) + 0.5) / n_atoms, mean, sd)
@@ -223,7 +223,7 @@ def test_unit_ball_with_any_stand_in_is_a_lower_bound(stand_in):
 
 
 def _all_draws(draws: np.ndarray) -> sw.conditionals.Sampler:
-    """Every draw as an atom of the joint law, the same for all rows."""
+    """Every draw as an atom of the joint distribution, the same for all rows."""
 
     def atoms(key, x, n_atoms):
         return np.broadcast_to(draws.T, (*x.shape, n_atoms))
@@ -455,12 +455,12 @@ def test_bad_options_of_the_method():
 
 
 @pytest.mark.filterwarnings("ignore:for 1 of 1 coordinates")  # not of 3
-def test_what_was_learnt_is_told_of_the_tested_coordinates():
-    """Catches rows for all coordinates beside verdicts on some, which make no table."""
+def test_what_was_learned_is_told_of_the_tested_coordinates():
+    """Catches rows for all coordinates next to verdicts on some, which make no table."""
     draws = gaussian_draws(np.eye(3), 300)
     linear = sw.methods.KCCSD(sw.conditionals.Linear())
     result = sw.check(draws, sw.Gaussian(np.zeros(3), np.eye(3)), method=linear, coordinates=[1])
-    assert [row.name for row in result.learnt] == ["x[1]"]
+    assert [row.name for row in result.learned] == ["x[1]"]
     assert result.to_dataframe().index.tolist() == ["x[1]"]
 
 

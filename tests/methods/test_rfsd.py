@@ -1,4 +1,6 @@
-"""RPhiSD: the reference figures, the importance laws, both nulls, and the level."""
+"""RPhiSD: the reference figures, the importance distributions, and both nulls."""
+
+from typing import Literal, get_args
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +14,7 @@ from steinwise.calibration.batches import Batches, cut_by_length
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.functional import rfsd_log_squares
-from steinwise.methods.rfsd import RFSD
+from steinwise.methods.rfsd import RFSD, FittedRFSD
 from steinwise.methods.rfsd_bases import MultiquadricBase, SecantBase
 from steinwise.methods.statistics.feature_means import FeatureMeans, squares
 
@@ -20,7 +22,8 @@ from steinwise.methods.statistics.feature_means import FeatureMeans, squares
 C_PRIME, BETA_PRIME, LOG_AT_V = 5.2590376843953885, -17.187500000000004, -48.19199881447129
 X = np.random.default_rng(0).laplace(0, 1 / np.sqrt(2), (200, 5))
 V = np.random.default_rng(1).standard_normal((5, 5))
-KINDS = ["imq", "sech"]
+Kind = Literal["imq", "sech"]
+KINDS = get_args(Kind)
 BASES = {
     "imq": MultiquadricBase(np.array([0.5, -1.0]), scale=1.3, exponent=-2.0, degrees=2.5),
     "sech": SecantBase(np.array([0.5, -1.0]), rate=1.1, tail_rate=0.6),
@@ -33,7 +36,7 @@ def normal(d: int) -> sw.Gaussian:
 
 def means(x: np.ndarray, method: RFSD, run: RunOptions | None = None) -> FeatureMeans:
     samples = Samples.of(x, independent=True)
-    return method.statistic(samples, normal(samples.dim), run or RunOptions())
+    return FittedRFSD(method, samples).statistic(normal(samples.dim), run or RunOptions())
 
 
 def target_normals(seed: int, n: int, d: int = 3) -> np.ndarray:
@@ -45,56 +48,54 @@ def target_normals(seed: int, n: int, d: int = 3) -> np.ndarray:
 
 def test_reference_figures() -> None:
     """Catches a wrong c' or beta', a missing importance weight or 1 / M, and squared values."""
-    law = MultiquadricBase.around(X, gamma=0.25, degrees=0.5, seed=0)
-    assert law.scale == pytest.approx(C_PRIME, rel=1e-12)
-    assert law.exponent == pytest.approx(BETA_PRIME, rel=1e-12)
+    base = MultiquadricBase.around(X, gamma=0.25, degrees=0.5, seed=0)
+    assert base.scale == pytest.approx(C_PRIME, rel=1e-12)
+    assert base.exponent == pytest.approx(BETA_PRIME, rel=1e-12)
     found = means(X, RFSD(gamma=0.25, locations=V)).log_squares()
     assert np.logaddexp.reduce(found) / 2 == pytest.approx(LOG_AT_V, abs=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_squares_of_mean_features_by_loops(kind: str) -> None:
+def test_squares_of_mean_features_by_loops(kind: Kind) -> None:
     """Catches a wrong derivative, r in the wrong place, and a unit that is lost or kept twice."""
     x, z = X[:40, :3], V[:4, :3]
     method = RFSD(kind, locations=z)
-    law = type(BASES[kind]).around(x, 1.0, 0.5, 0)
-    r, step = law.order, 1e-6
+    base = type(BASES[kind]).around(x, 1.0, 0.5, 0)
+    r, step = base.order, 1e-6
 
-    def base(point: np.ndarray, m: int) -> float:
-        if isinstance(law, MultiquadricBase):
-            return (law.scale**2 + ((point - z[m]) ** 2).sum()) ** law.exponent
-        return float(np.prod(1 / np.cosh(law.rate * (point - z[m]))))
+    def phi(point: np.ndarray, m: int) -> float:
+        if isinstance(base, MultiquadricBase):
+            return (base.scale**2 + ((point - z[m]) ** 2).sum()) ** base.exponent
+        return float(np.prod(1 / np.cosh(base.rate * (point - z[m]))))
 
-    weights = np.exp(-law.log_density(z)) / len(z)
+    weights = np.exp(-base.log_density(z)) / len(z)
     expected = np.zeros(3)
     for j, e in enumerate(step * np.eye(3)):
         for m in range(len(z)):
-            values = [
-                -p[j] * base(p, m) + (base(p + e, m) - base(p - e, m)) / (2 * step) for p in x
-            ]
+            values = [-p[j] * phi(p, m) + (phi(p + e, m) - phi(p - e, m)) / (2 * step) for p in x]
             expected[j] += weights[m] * abs(np.mean(values)) ** r
     np.testing.assert_allclose(means(x, method).log_squares(), np.log(expected) * 2 / r, atol=1e-7)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("d", [3, 60])
-def test_the_pure_function_gives_the_same_squares(kind: str, d: int) -> None:
+def test_the_pure_function_gives_the_same_squares(kind: Kind, d: int) -> None:
     """Catches a twin with other weights, or one that underflows in many dimensions."""
     rng = np.random.default_rng(5)
     x, z = rng.laplace(size=(50, d)), rng.normal(size=(6, d))
-    law = type(BASES[kind]).around(x, 1.0, 0.5, 0)
-    log_weights = -(law.log_density(z) + np.log(len(z))) / law.order
+    base = type(BASES[kind]).around(x, 1.0, 0.5, 0)
+    log_weights = -(base.log_density(z) + np.log(len(z))) / base.order
 
     def log_base(point: jax.Array, location: jax.Array) -> jax.Array:
         away = point - location
-        if isinstance(law, MultiquadricBase):
-            return law.exponent * jnp.log(law.scale**2 + jnp.sum(away**2))
-        assert isinstance(law, SecantBase)
-        return -jnp.sum(jnp.logaddexp(law.rate * away, -law.rate * away) - jnp.log(2.0))
+        if isinstance(base, MultiquadricBase):
+            return base.exponent * jnp.log(base.scale**2 + jnp.sum(away**2))
+        assert isinstance(base, SecantBase)
+        return -jnp.sum(jnp.logaddexp(base.rate * away, -base.rate * away) - jnp.log(2.0))
 
     def total(x: jax.Array) -> jax.Array:
         constants = jnp.asarray(z), jnp.asarray(log_weights)
-        squares = rfsd_log_squares(log_base, x, -x, *constants, law.order)
+        squares = rfsd_log_squares(log_base, x, -x, *constants, base.order)
         return jnp.concatenate([squares, jax.nn.logsumexp(squares)[None]])
 
     with jax.enable_x64(True):
@@ -107,7 +108,7 @@ def test_the_pure_function_gives_the_same_squares(kind: str, d: int) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_importance_density_integrates_to_one(kind: str) -> None:
+def test_importance_density_integrates_to_one(kind: Kind) -> None:
     """Catches the published sign error, and a lost constant: a grid in x = sinh(t) reaches far."""
     t = np.linspace(-9, 9, 1201)
     line, weight = np.sinh(t), np.cosh(t) * (t[1] - t[0])
@@ -116,47 +117,47 @@ def test_importance_density_integrates_to_one(kind: str) -> None:
     assert weight @ density @ weight == pytest.approx(1.0, abs=1e-4)
 
 
-def test_imq_density_is_the_t_law() -> None:
+def test_imq_density_is_that_of_the_t_distribution() -> None:
     """Catches degrees of freedom or a scale that the density and the formula do not share."""
-    law = BASES["imq"]
-    shape = law.scale**2 / law.degrees * np.eye(2)
-    expected = stats.multivariate_t(law.centre, shape, df=law.degrees).logpdf(V[:, :2])
-    np.testing.assert_allclose(law.log_density(V[:, :2]), expected, rtol=1e-12)
+    base = BASES["imq"]
+    shape = base.scale**2 / base.degrees * np.eye(2)
+    expected = stats.multivariate_t(base.centre, shape, df=base.degrees).logpdf(V[:, :2])
+    np.testing.assert_allclose(base.log_density(V[:, :2]), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_sampler_follows_the_density(kind: str) -> None:
+def test_sampler_follows_the_density(kind: Kind) -> None:
     """Catches the published scale of the sampler, 2 / pi too small, and a centre left out."""
-    law = BASES[kind]
-    z = law.sample(np.random.default_rng(2), 4000)
+    base = BASES[kind]
+    z = base.sample(np.random.default_rng(2), 4000)
     assert z.shape == (4000, 2)
     marginals = {
         "imq": stats.t(2.5, scale=1.3 / np.sqrt(2.5)),
         "sech": stats.hypsecant(scale=1 / 0.6),
     }
     for j in range(2):
-        assert stats.kstest(z[:, j] - law.centre[j], marginals[kind].cdf).pvalue > 1e-3
+        assert stats.kstest(z[:, j] - base.centre[j], marginals[kind].cdf).pvalue > 1e-3
 
 
 def test_scales_of_the_secant() -> None:
-    """Catches a Euclidean median, and a law of locations without r = 2."""
-    law = SecantBase.around(X, gamma=0.25, degrees=0.5, seed=0)
+    """Catches a Euclidean median, and a distribution of locations without r = 2."""
+    base = SecantBase.around(X, gamma=0.25, degrees=0.5, seed=0)
     distances = [np.abs(X[i] - X[k]).sum() for i in range(200) for k in range(i)]
-    assert law.rate == pytest.approx(1 / (0.16 * np.median(distances)), rel=1e-12)
-    assert law.tail_rate == pytest.approx(2 / np.median(distances), rel=1e-12)
+    assert base.rate == pytest.approx(1 / (0.16 * np.median(distances)), rel=1e-12)
+    assert base.tail_rate == pytest.approx(2 / np.median(distances), rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_depends_on_the_origin(kind: str) -> None:
+def test_nothing_depends_on_the_origin(kind: Kind) -> None:
     """Catches locations that are drawn around 0 instead of the mean of the draws."""
     moved = Samples.of(X + 50.0, independent=True)
     target = sw.Gaussian(np.full(5, 50.0), np.eye(5))
-    there = RFSD(kind).statistic(moved, target, RunOptions()).log_squares()
+    there = FittedRFSD(RFSD(kind), moved).statistic(target, RunOptions()).log_squares()
     np.testing.assert_allclose(there, means(X, RFSD(kind)).log_squares(), atol=1e-8)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_features_have_mean_zero_under_the_target(kind: str) -> None:
+def test_features_have_mean_zero_under_the_target(kind: Kind) -> None:
     """Catches a wrong sign between the score and the slope."""
     x = target_normals(3, 40_000)
     made = means(x, RFSD(kind, locations=V[:, :3])).features(x)
@@ -165,7 +166,7 @@ def test_features_have_mean_zero_under_the_target(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_two_hundred_dimensions(kind: str) -> None:
+def test_two_hundred_dimensions(kind: Kind) -> None:
     """Catches features that underflow: (c'^2 + r^2)^beta' is far below the least float here."""
     x = np.random.default_rng(4).normal(size=(50, 200))
     found = means(x, RFSD(kind, gamma=0.25))
@@ -184,7 +185,7 @@ def batches(request: pytest.FixtureRequest) -> Batches:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_signs_by_loops(kind: str, batches: Batches) -> None:
+def test_signs_by_loops(kind: Kind, batches: Batches) -> None:
     """Catches signs per draw, bootstraps of another functional, p-values without the 1 + ."""
     from steinwise.calibration.pvalues import step_down
     from steinwise.calibration.signs import rademacher
@@ -201,7 +202,8 @@ def test_signs_by_loops(kind: str, batches: Batches) -> None:
 
     observed = parts(np.ones(batches.count))
     null = np.array([parts(signs) for signs in rademacher(6, 99, batches.count)])
-    found = method.calibrate(statistic, batches, 99, 6)
+    fitted = FittedRFSD(method, Samples.of(x, independent=True))
+    found = fitted.test(statistic, batches, 99, 6).calibration
     assert found.pvalue == (1 + (null.sum(axis=1) >= observed.sum()).sum()) / 100
     np.testing.assert_allclose(found.coordinate_pvalues, (1 + (null >= observed).sum(axis=0)) / 100)
     sums = np.stack([made[batch == g].sum(axis=0) for g in range(batches.count)])
@@ -213,7 +215,7 @@ def test_signs_by_loops(kind: str, batches: Batches) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_null_of_the_target_has_its_covariance(kind: str) -> None:
+def test_null_of_the_target_has_its_covariance(kind: Kind) -> None:
     """Catches a covariance of the tested draws, and a wrong power of n or N."""
     x, reference = target_normals(7, 300), target_normals(8, 1000)
     statistic = means(x, RFSD(kind, features=3, null="target", target_draws=reference, gamma=1.0))
@@ -246,7 +248,7 @@ def test_draws_of_the_target_by_function_or_array() -> None:
 
 @pytest.mark.parametrize("null", ["signs", "target"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_numbers_do_not_depend_on_the_budget(kind: str, null: str) -> None:
+def test_numbers_do_not_depend_on_the_budget(kind: Kind, null: Literal["signs", "target"]) -> None:
     """Catches features, a unit or normal numbers that depend on the chunk they are in."""
     x = target_normals(11, 3000, d=30)
     draws = target_normals(12, 2000, d=30) if null == "target" else None
@@ -261,7 +263,7 @@ def test_numbers_do_not_depend_on_the_budget(kind: str, null: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_float32(kind: str) -> None:
+def test_float32(kind: Kind) -> None:
     """Catches logarithms in 32 bit, and a dtype that is not used."""
     x = target_normals(13, 400, d=20) + 0.1
     run = RunOptions(dtype="float32")
@@ -285,7 +287,7 @@ def test_features_set_the_length_of_batches() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_shifted_coordinate_is_found_and_named(kind: str) -> None:
+def test_a_shifted_coordinate_is_found_and_named(kind: Kind) -> None:
     """Catches coordinates out of order, and a test without power."""
     x = target_normals(15, 1000)
     x[:, 1] += 0.5
@@ -310,7 +312,7 @@ def test_a_shifted_coordinate_is_found_and_named(kind: str) -> None:
         ({"degrees_of_freedom": 0.0}, "degrees_of_freedom is 0.0"),
         ({"degrees_of_freedom": "a"}, "degrees_of_freedom is 'a': expected a positive number"),
         ({"degrees_of_freedom": np.inf}, "degrees_of_freedom is inf"),
-        ({"kind": "sech", "degrees_of_freedom": 3.0}, "whose law has none"),
+        ({"kind": "sech", "degrees_of_freedom": 3.0}, "whose distribution has none"),
         ({"locations": "a"}, "locations is 'a': expected an array"),
         ({"locations": [[0.0, np.inf]]}, "NaN or infinite"),
         ({"null": "target", "target_draws": "a"}, "target_draws is 'a'"),

@@ -17,7 +17,7 @@ from steinwise.draws.samples import Samples
 from steinwise.functional import slice_ksd, slice_stein_gram, sliced_ksds
 from steinwise.kernels import IMQ, RBF, AbstractKernel
 from steinwise.kernels.median import median_distance
-from steinwise.methods.sksd import SLICES, SlicedKSD
+from steinwise.methods.sksd import SLICES, FittedSlicedKSD, SlicedKSD
 from steinwise.methods.sksd_directions import (
     _smoothed_slopes,
     active_directions,
@@ -71,7 +71,9 @@ def test_axes_give_the_reference_figures() -> None:
     """Catches a wrong width, a pair counted twice, and a diagonal that is in or out by mistake."""
     x, target = laplace_draws(), targets.standard(5)
     assert sw.check(x, target, method=SlicedKSD()).statistic == pytest.approx(AXES_U, abs=1e-9)
-    statistic = SlicedKSD().statistic(Samples.of(x), target, RunOptions())
+    statistic = FittedSlicedKSD(SlicedKSD(), Samples.of(x), np.eye(5)).statistic(
+        target, RunOptions()
+    )
     batches = cut_by_length(1, 200, 7, independent=True)
     everything = sum(one.values.sum() for one in statistic.batch_sums(batches))
     assert everything / 200**2 == pytest.approx(AXES_V, abs=1e-9)
@@ -105,7 +107,8 @@ def test_batch_sums_of_slanted_slices(kernel, by_hand, cut) -> None:
     x = np.random.default_rng(1).normal(size=(cut[0] * cut[1], 3))
     target, directions, widths = targets.correlated(3), slanted(3), np.array([0.7, 1.0, 1.9])
     method = SlicedKSD("learned", kernel(widths), directions=5 * directions)
-    statistic = method.statistic(Samples.of(x, independent=True), target, RunOptions())
+    samples, run = Samples.of(x, independent=True), RunOptions()
+    statistic = next(method.prepare(samples, target, run)).statistic(target, run)
     (found,) = statistic.batch_sums(batches)
     assert found.values.shape == (1, 3, batches.count, batches.count)
     score = target.score(x)
@@ -212,7 +215,8 @@ def test_learned_slices_reach_the_maximum_over_angles() -> None:
 
     def value(j: int, g: np.ndarray) -> float:
         u = x @ g
-        pairs = rbf_slice(u, -x[:, j], g[j], median_distance(u[:, None], 0, per_coordinate=False))
+        width = float(median_distance(u[:, None], 0, per_coordinate=False))
+        pairs = rbf_slice(u, -x[:, j], g[j], width)
         return (pairs.sum() - np.trace(pairs)) / (150 * 149)
 
     found = learned_directions(RBF("median"), x, -x, 0)
@@ -230,7 +234,7 @@ def test_slopes_of_the_smoothed_score_difference() -> None:
     gram = np.exp(-((x[:, None] - x[None]) ** 2).sum(axis=-1) / (2 * width**2))
 
     def smoothed(y, j):
-        k = jax.vmap(RBF(width).parts, in_axes=(0, None))(x, y)
+        k = jax.vmap(RBF(width).parts, in_axes=(0, None))(jnp.asarray(x), y)
         return jnp.sum(score[:, j] * k.value + k.dx[:, j])
 
     with jax.enable_x64(True):
@@ -275,18 +279,20 @@ def test_slices_are_found_on_the_start_of_every_chain(slices) -> None:
     """Catches slices that have seen the tested draws: the level would be lost."""
     values = np.random.default_rng(8).normal(size=(3, 50, 2))
     samples, target = Samples.of(values), targets.standard(2)
-    fitted, rest = next(SlicedKSD(slices, train=0.4).prepare(samples, target, RunOptions()))
-    np.testing.assert_array_equal(rest.values, values[:, 20:])
+
+    def prepared(samples: Samples) -> FittedSlicedKSD:
+        return next(SlicedKSD(slices, train=0.4).prepare(samples, target, RunOptions()))
+
+    fitted = prepared(samples)
+    np.testing.assert_array_equal(fitted.samples.values, values[:, 20:])
     after = replace(samples, values=np.concatenate([values[:, :20], 9 + values[:, 20:]], axis=1))
-    again, _ = next(SlicedKSD(slices, train=0.4).prepare(after, target, RunOptions()))
-    np.testing.assert_array_equal(fitted.directions, again.directions)
+    np.testing.assert_array_equal(fitted.directions, prepared(after).directions)
     before = replace(samples, values=np.concatenate([2 * values[:1], values[1:]]))
-    other, _ = next(SlicedKSD(slices, train=0.4).prepare(before, target, RunOptions()))
-    assert np.abs(other.directions - fitted.directions).max() > 1e-3
-    assert next(fitted.prepare(rest, target, RunOptions())) == (
-        fitted,
-        rest,
-    )  # nothing is held out twice
+    assert np.abs(prepared(before).directions - fitted.directions).max() > 1e-3
+    given = SlicedKSD(slices, directions=fitted.directions)
+    again = next(given.prepare(samples, target, RunOptions()))
+    assert again.samples is samples  # nothing is held out to find what is known
+    np.testing.assert_allclose(again.directions, fitted.directions, rtol=1e-12)
 
 
 # -- verdicts ------------------------------------------------------------------------------------
@@ -321,7 +327,7 @@ def test_every_coordinate_gets_a_verdict() -> None:
         ({"train": 1.0}, "train is 1.0: expected a number between 0 and 1"),
         ({"train": "some"}, "train is 'some'"),
         ({"directions": np.eye(2)}, "drop directions="),
-        ({"directions": [[1, 0], [0, np.nan]]}, "1 of 2 rows with NaN.*first is row 1"),
+        ({"directions": [[1, 0], [0, np.nan]]}, "1 of the 2 rows of directions.*first is row 1"),
         ({"directions": "learned"}, "directions is 'learned': expected an array"),
     ],
     ids=["slices", "kernel", "train", "text", "directions", "NaN", "no directions"],
@@ -334,15 +340,15 @@ def test_bad_options(options, expected) -> None:
 
 @pytest.mark.parametrize(
     ("directions", "expected"),
-    [(None, "`prepare`"), (np.eye(2), r"expected \(3, 3\)"), (np.diag([1.0, 0, 1]), "zero")],
-    ids=["not found", "shape", "zero"],
+    [(np.eye(2), r"expected \(3, 3\)"), (np.diag([1.0, 0, 1]), "zero")],
+    ids=["shape", "zero"],
 )
 def test_bad_directions(directions, expected) -> None:
     """Catches rows that become NaN, or that silently stand for other coordinates."""
     samples = Samples.of(np.random.default_rng(12).normal(size=(60, 3)))
     method = SlicedKSD("learned", directions=directions)
     with pytest.raises(sw.InputError, match=expected):
-        method.statistic(samples, targets.standard(3), RunOptions())
+        next(method.prepare(samples, targets.standard(3), RunOptions()))
 
 
 def test_too_few_draws_to_learn_from() -> None:
