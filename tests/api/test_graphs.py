@@ -22,11 +22,11 @@ def draws_of(target: sw.Gaussian, n: int, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("kind", ["closed form", "autodiff", "host"])
 def test_the_graph_is_found_from_any_target(kind: str) -> None:
     """Catches an edge by rounding, and one that is missed where the Hessian is 0 at some draws."""
+    scales = jnp.asarray([1e-3, 1.0, 1e3, 1.0, 1.0])
     if kind == "closed form":
         target = chain_target(5)
     else:
         x_to_score = chain_target(5).score
-        scales = jnp.asarray([1e-3, 1.0, 1e3, 1.0, 1.0])
         target = sw.Target.from_score(x_to_score)
         if kind == "autodiff":
 

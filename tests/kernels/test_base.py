@@ -50,14 +50,15 @@ def test_a_kernel_may_be_combined_with_itself():
 
 def test_any_kind_of_positive_number_is_a_factor():
     doubled = RBF() * np.float32(2)
-    np.testing.assert_allclose(doubled([[0.0]], [[1.0]]), 2 * RBF()([[0.0]], [[1.0]]))
+    x, y = np.array([[0.0]]), np.array([[1.0]])
+    np.testing.assert_allclose(doubled(x, y), 2 * RBF()(x, y))
 
 
 @pytest.mark.parametrize("other", ["a", -1.0, 0, None, True])
 def test_a_kernel_combines_with_kernels_and_positive_numbers(other):
     """A negative factor would not be a kernel."""
     with pytest.raises(sw.InputError, match="positive number"):
-        RBF() * other
+        _ = RBF() * other
 
 
 def test_a_gram_matrix_of_vectors_says_how_to_pass_them():

@@ -48,7 +48,7 @@ class Evaluated(NamedTuple):
     pairwise: np.ndarray
 
 
-@pytest.fixture(scope="module", params=CASES.values(), ids=CASES.keys())
+@pytest.fixture(scope="module", params=CASES.values(), ids=list(CASES))
 def evaluate(request) -> Callable[..., Evaluated]:
     """A function of points x, y (10, m) and scores there; compiled once per kernel."""
     kernel, m = request.param

@@ -16,7 +16,7 @@ from tests.kernels.cases import RationalQuadratic, stein_of_pairs
 def test_automatic_profile_derivatives_of_a_users_radial_kernel():
     """The default of the base class: wrong by a factor, it would spoil every new radial kernel."""
     s = np.array([0.0, 0.5, 3.0])
-    k, k1, k2 = RationalQuadratic(1.5).profile_derivatives(s)
+    k, k1, k2 = RationalQuadratic(1.5).profile_derivatives(jnp.asarray(s))
     np.testing.assert_allclose(k, (1 + s / 4) ** -2.0, rtol=1e-13)
     np.testing.assert_allclose(k1, -0.5 * (1 + s / 4) ** -3.0, rtol=1e-13)
     np.testing.assert_allclose(k2, 0.375 * (1 + s / 4) ** -4.0, rtol=1e-13)

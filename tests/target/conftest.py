@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _flag_untouched():
-    before = jax.config.jax_enable_x64
+    before = jax.config.read("jax_enable_x64")
     yield
-    assert jax.config.jax_enable_x64 == before
+    assert jax.config.read("jax_enable_x64") == before
     assert jnp.zeros(1).dtype == (np.float64 if before else np.float32)

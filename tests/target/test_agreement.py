@@ -21,7 +21,7 @@ from tests.target.cases import (
 )
 
 
-@pytest.fixture(params=TARGETS.values(), ids=TARGETS.keys())
+@pytest.fixture(params=TARGETS.values(), ids=list(TARGETS))
 def target(request):
     return request.param
 
