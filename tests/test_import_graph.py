@@ -27,8 +27,8 @@ samplers:      errors _internal
 target:        errors _internal
 orbits:        errors _internal target
 conditionals:  errors _internal target orbits
-calibration:   errors _internal draws
 results:       errors _internal draws
+calibration:   errors _internal draws results
 functional:    kernels
 methods:       errors _internal draws kernels target orbits conditionals calibration results functional
 optimise:      errors _internal draws kernels target conditionals calibration functional methods
