@@ -7,7 +7,7 @@ import pytest
 
 import steinwise as sw
 from steinwise.methods.transported import Transported
-from steinwise.methods.transported import terms as transport
+from steinwise.methods.transported.features import Features
 
 
 def normal(seed: int, n: int = 500, d: int = 4) -> np.ndarray:
@@ -75,7 +75,7 @@ def test_no_partner_is_named_that_does_not_stand_out() -> None:
     one, other = next(
         (i, j)
         for i, j in itertools.combinations(range(1, d), 2)
-        if [i, j] not in transport.Features.draw(d, 0).pairs.tolist()
+        if [i, j] not in Features.draw(d, 0).pairs.tolist()
     )
     draws[:, 0] = np.abs(draws[:, 0]) * np.sign(draws[:, one] * draws[:, other])
     method = Transported(directions=False, contexts=["interaction"], coordinates=(0,))
@@ -145,8 +145,8 @@ def test_float32_sums_change_the_numbers_little() -> None:
     draws[:, 1] += 0.15
     target = sw.Gaussian(np.full(4, 1e6), np.eye(4))
     full, half = (sw.check(draws, target, dtype=dtype) for dtype in ("float64", "float32"))
-    values = [[c.value for c in result.coordinates] for result in (half, full)]
-    np.testing.assert_allclose(*values, atol=1e-4)
+    found, expected = ([c.value for c in result.coordinates] for result in (half, full))
+    np.testing.assert_allclose(found, expected, atol=1e-4)
     assert half.pvalue == pytest.approx(full.pvalue, abs=0.003)
     with pytest.raises(sw.InputError, match="dtype is 'float16': expected one of"):
         sw.check(draws, target, dtype="float16")

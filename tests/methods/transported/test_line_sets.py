@@ -1,15 +1,19 @@
 """Directions: where they come from, who is held out, and what they are called."""
 
 import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
+import pytest
 
 import steinwise as sw
+from steinwise._internal import threads
 from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batches import cut_by_length
 from steinwise.draws.samples import Samples
 from steinwise.methods.transported import Transported
-from steinwise.methods.transported import line_sets as frames
+from steinwise.methods.transported.line_sets import direction_lines, most_directions
 from steinwise.methods.transported.statistic import TransportedStatistic
 
 STANDARD = sw.Gaussian(np.zeros(3), np.eye(3))
@@ -32,19 +36,20 @@ def test_held_out_draws_take_no_part_in_the_test_of_directions() -> None:
     covariance = long(4)
     draws = np.random.default_rng(8).multivariate_normal(np.zeros(4), covariance, 100)
     target = sw.Gaussian(np.zeros(4), covariance)
-    found = Transported().statistic(Samples.of(draws, independent=True), target, RunOptions())
-    _, rotated = found.frames
+    samples, run = Samples.of(draws, independent=True), RunOptions()
+    found = next(Transported().prepare(samples, target, run)).statistic(target, run)
+    _, rotated = found.line_sets
     assert rotated.group == "directions"
     np.testing.assert_array_equal(rotated.tested(np.arange(100)), np.arange(100) >= 20)
     before = along_directions(found)
     moved = draws.copy()
     moved[:20] += 5.0
-    other = dataclasses.replace(found, samples=Samples.of(moved, independent=True), found=[])
+    other = dataclasses.replace(found, samples=Samples.of(moved, independent=True))
     after = along_directions(other)
     np.testing.assert_allclose(after, before, atol=1e-12)
     tested = draws.copy()
     tested[50] += 5.0
-    other = dataclasses.replace(found, samples=Samples.of(tested, independent=True), found=[])
+    other = dataclasses.replace(found, samples=Samples.of(tested, independent=True))
     after = along_directions(other)
     assert np.abs(after - before).max() > 1e-3
 
@@ -52,10 +57,10 @@ def test_held_out_draws_take_no_part_in_the_test_of_directions() -> None:
 def test_directions_come_from_the_held_out_draws_of_every_chain_only() -> None:
     """Catches directions, or their origin and scale, that know of the tested draws."""
     chains = np.random.default_rng(9).multivariate_normal(np.zeros(3), long(3), (2, 100))
-    first = frames.directions(Samples.of(chains))
+    first = direction_lines(Samples.of(chains))
     moved = chains.copy()
     moved[:, 20:] *= [1.0, 3.0, -2.0]
-    second = frames.directions(Samples.of(moved))
+    second = direction_lines(Samples.of(moved))
     assert first is not None
     assert second is not None
     np.testing.assert_array_equal(first.directions, second.directions)
@@ -63,7 +68,7 @@ def test_directions_come_from_the_held_out_draws_of_every_chain_only() -> None:
     assert held[:, :20].all()
     assert not held[:, 20:].any()
     x = chains[:, :20].reshape(-1, 3)
-    np.testing.assert_array_equal(first.places(x), second.places(x))
+    np.testing.assert_array_equal(first.positions(x), second.positions(x))
 
 
 def test_a_shift_along_a_long_direction_is_found_and_the_direction_named() -> None:
@@ -99,3 +104,31 @@ def test_no_direction_without_correlation() -> None:
     draws = np.random.default_rng(11).normal(size=(400, 3))
     result = sw.check(draws, STANDARD, n_bootstrap=99)
     assert len(result.coordinates) == 3
+
+
+def test_the_decomposition_runs_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches BLAS threads that spin for a small matrix: half of the time of a small check."""
+    limits, at_decomposition, eigh = [], [], np.linalg.eigh
+
+    class Controller:
+        @contextmanager
+        def limit(self, **options: object) -> Iterator[None]:
+            limits.append(options)
+            yield
+            limits.pop()
+
+    def decompose(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        at_decomposition.append(list(limits))
+        return eigh(matrix)
+
+    monkeypatch.setattr(threads, "_controller", Controller)
+    monkeypatch.setattr(np.linalg, "eigh", decompose)
+    draws = np.random.default_rng(12).multivariate_normal(np.zeros(3), long(3), 200)
+    assert direction_lines(Samples.of(draws, independent=True)) is not None
+    assert at_decomposition == [[{"limits": 1, "user_api": "blas"}]]
+
+
+def test_counting_directions_does_not_touch_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches the limit on a function that computes nothing, as it once was."""
+    monkeypatch.setattr(threads, "_controller", lambda: pytest.fail("the threads were limited"))
+    assert [most_directions(d) for d in (1, 2, 50)] == [0, 2, 10]
