@@ -32,6 +32,6 @@ def jax_precision_stays():
     """Every test in this folder also is one of JAX's global flag."""
     import jax
 
-    before = jax.config.jax_enable_x64
+    before = jax.config.read("jax_enable_x64")
     yield
-    assert jax.config.jax_enable_x64 == before
+    assert jax.config.read("jax_enable_x64") == before

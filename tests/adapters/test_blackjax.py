@@ -44,7 +44,7 @@ def _chains(n_chains, n_draws):
     """As BlackJAX's documentation does it: a scan over vmapped chains, so (draw, chain)."""
     kernel = blackjax.nuts(log_density, step_size=0.4, inverse_mass_matrix=jnp.ones(6))
     starts = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (n_chains, *leaf.shape)), START)
-    states = jax.vmap(kernel.init)(starts)
+    states = jax.vmap(kernel.init)(starts)  # type: ignore[call-arg]
 
     def step(states, key):
         states, _ = jax.vmap(kernel.step)(jax.random.split(key, n_chains), states)
@@ -82,6 +82,7 @@ def test_chains_first_too(states):
 
 def test_the_density_takes_the_users_tree(states):
     samples, target = sw.from_blackjax(states, log_density)
+    assert isinstance(target, sw.Target)
     with jax.enable_x64(True):
         ours = np.array([float(target.log_density(jnp.asarray(x))) for x in samples.values[1, :30]])
     np.testing.assert_allclose(ours, np.asarray(states.logdensity)[:30, 1], rtol=1e-4)

@@ -15,7 +15,7 @@ DRAWS = np.random.default_rng(0).normal(size=(50, 2))
     [
         ("numpyro.infer", lambda: sw.from_numpyro(None), "numpyro"),
         ("pymc", lambda: sw.from_pymc(None, None), "pymc"),
-        ("torch", lambda: sw.from_torch(DRAWS, None), "torch"),
+        ("torch", lambda: sw.from_torch(DRAWS, len), "torch"),
         ("xarray", lambda: sw.from_arviz("run.nc", "unconstrained", target=None), "io"),
         (
             "xarray",

@@ -244,5 +244,5 @@ def test_x64_is_left_on_where_it_was_on():
     mcmc = _run(lambda: numpyro.sample("tau", dist.HalfNormal(1.0)), draws=20, chains=1)
     with jax.enable_x64(True):
         sw.from_numpyro(mcmc)
-        assert jax.config.jax_enable_x64
-    assert not jax.config.jax_enable_x64
+        assert jax.config.read("jax_enable_x64")
+    assert not jax.config.read("jax_enable_x64")

@@ -109,7 +109,7 @@ def test_the_flags_of_jax_stay(both, posterior, model):
     assert "xla_force_host" not in os.environ.get("XLA_FLAGS", "")
     with jax.enable_x64(True):  # the caller's own context must not become everyone's flag
         sw.from_pymc(posterior, model, independent=True)
-    assert not jax.config.jax_enable_x64
+    assert not jax.config.read("jax_enable_x64")
     assert jnp.ones(1).dtype == jnp.float32
 
 

@@ -132,6 +132,6 @@ def test_what_is_refused():
     with pytest.raises(sw.TargetError, match="expected a scalar"):
         sw.from_torch(draws, lambda x: -(x**2) / 2)
     with pytest.raises(sw.InputError, match="expected a function"):
-        sw.from_torch(draws, 3.0)
+        sw.from_torch(draws, 3.0)  # type: ignore[arg-type]
     with pytest.raises(sw.InputError, match="discrete ones cannot be checked"):
         sw.from_torch(torch.arange(10).reshape(5, 2), lambda x: -(x**2).sum())

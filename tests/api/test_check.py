@@ -1,5 +1,7 @@
 """The front door: options, p-values, reproducibility."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -90,6 +92,7 @@ def test_the_statistic_is_the_discrepancy():
     value = sw.kccsd(draws, STANDARD, conditional=method.conditional, seed=4)
     np.testing.assert_allclose(result.statistic, value.value, rtol=1e-12)
     by_coordinate = [c.value for c in result.coordinates]
+    assert value.per_coordinate is not None
     np.testing.assert_allclose(by_coordinate, value.per_coordinate, rtol=1e-12)
     ksd = sw.check(draws, STANDARD, method="ksd").statistic
     np.testing.assert_allclose(ksd, sw.ksd(draws, STANDARD).value, rtol=1e-9)
@@ -177,6 +180,7 @@ def test_nothing_is_traced_before_the_options_are_checked():
     def density(x):
         raise AssertionError("the density was called")
 
-    for wrong in ({"alpha": 2.0}, {"batch_length": -1}, {"names": ["a"]}, {"memory": "lots"}):
-        with pytest.raises(sw.InputError, match=next(iter(wrong))):
-            sw.check(_draws(), density, method="ksd", **wrong)
+    mistakes: dict[str, Any] = {"alpha": 2.0, "batch_length": -1, "names": ["a"], "memory": "lots"}
+    for option, value in mistakes.items():
+        with pytest.raises(sw.InputError, match=option):
+            sw.check(_draws(), density, method="ksd", **{option: value})

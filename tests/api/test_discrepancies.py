@@ -1,5 +1,7 @@
 """Values of the rivals without a test, against independent implementations and simulation."""
 
+from typing import Any
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -76,7 +78,7 @@ def test_the_standard_error_is_the_spread_over_data_sets(measure) -> None:
 
 def test_bad_estimator_and_too_few_draws() -> None:
     with pytest.raises(sw.InputError, match="estimator is 'w'"):
-        sw.sksd(X, TARGET, estimator="w")
+        sw.sksd(X, TARGET, estimator="w")  # type: ignore[arg-type]
     with pytest.warns(sw.SteinwiseWarning, match="no standard error"):
         assert sw.rfsd(X[:10], TARGET).standard_error is None
 
@@ -108,12 +110,14 @@ def test_stored_draws_are_read_once_and_only_if_there_is_room() -> None:
         reads.append(1)
         return block
 
-    stored = da.from_array(X, chunks=(200, 5)).map_blocks(read, dtype=float)
+    chunks: Any = (200, 5)  # whose annotation knows only "auto"
+    stored = da.from_array(X, chunks=chunks).map_blocks(read, dtype=float)
     reads.clear()  # Dask has tried it out
     sw.Samples.of(stored)
     at_the_border = len(reads)
     assert sw.ksd(stored, TARGET).value == sw.ksd(X, TARGET).value
     assert len(reads) == at_the_border + (at_the_border + 1)
-    large = da.random.default_rng(0).normal(size=(200_000, 5), chunks=(20_000, 5))
+    chunks = (20_000, 5)
+    large = da.random.default_rng(0).normal(size=(200_000, 5), chunks=chunks)
     with pytest.raises(sw.InputError, match="takes 8 MiB in memory"):
         sw.ksd(large, TARGET, memory="4MiB", independent=True)
