@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 import steinwise as sw
-from steinwise.results import check as results
+from steinwise.results import record
 
 NAMES = ["alpha", "beta", "log_sigma"]
 
 
-def _own_law(key, x, n_atoms):
+def _stand_in(key, x, n_atoms):
     return np.random.default_rng(key).normal(0.5, 1.0, size=(*x.shape, n_atoms))
 
 
 def _check(**options) -> sw.CheckResult:
     draws = np.random.default_rng(0).normal(0.5, 1.0, size=(150, 3))
-    method = sw.methods.KCCSD(sw.conditionals.Sampler(_own_law))
+    method = sw.methods.KCCSD(sw.conditionals.Sampler(_stand_in))
     target = sw.Gaussian([0.5, 0.5, -1.0], np.eye(3))  # the last coordinate is wrong
     return sw.check(draws, target, method=method, names=NAMES, **options)
 
@@ -34,7 +34,7 @@ def test_to_dict_survives_json(result):
     plain = result.to_dict()
     assert json.loads(result.to_json()) == plain
     assert json.loads(result.to_json(indent=None)) == plain
-    assert plain["schema_version"] == results.SCHEMA_VERSION == 1
+    assert plain["schema_version"] == record.SCHEMA_VERSION == 1
     assert plain["rejected"] is True
     assert plain["pvalue"] == result.pvalue
     assert plain["version"] == sw.__version__
@@ -59,7 +59,7 @@ def test_a_jax_key_is_written_as_its_words():
 
 def test_numbers_that_json_does_not_have_are_strings():
     """An infinite R-hat as the bare word Infinity is not JSON."""
-    ready = results._json_ready({"rhat": np.inf, "more": [float("nan"), 1.0]})
+    ready = record._json_ready({"rhat": np.inf, "more": [float("nan"), 1.0]})
     assert json.loads(json.dumps(ready, allow_nan=False)) == {"rhat": "inf", "more": ["nan", 1.0]}
 
 
@@ -113,7 +113,7 @@ def test_a_clean_result_claims_no_proof():
 def test_many_coordinates_are_cut_short_and_counted():
     """A hundred rows in a terminal, or rows left out unsaid."""
     draws = np.random.default_rng(0).normal(0.5, 1.0, size=(60, 50))
-    method = sw.methods.KCCSD(sw.conditionals.Sampler(_own_law))
+    method = sw.methods.KCCSD(sw.conditionals.Sampler(_stand_in))
     target = sw.Gaussian(np.zeros(50), np.eye(50))
     found = sw.check(draws, target, method=method)
     assert "... and 38 more" in str(found)
@@ -124,7 +124,7 @@ def test_many_coordinates_are_cut_short_and_counted():
 def test_a_discrepancy_prints_its_coordinates_from_the_largest_down():
     draws = np.random.default_rng(0).normal(0.5, 1.0, size=(150, 3))
     target = sw.Gaussian([0.5, 0.5, -1.0], np.eye(3))
-    sampler = sw.conditionals.Sampler(_own_law)
+    sampler = sw.conditionals.Sampler(_stand_in)
     lines = str(sw.kccsd(draws, target, conditional=sampler, names=NAMES)).splitlines()
     assert lines[0].startswith("KCC-SD (Sampler, RBF kernel, norm): ")
     assert " +- " in lines[0]

@@ -100,7 +100,7 @@ class CheckRecord:
             ranked = self.influential(most)
             enough = np.cumsum([draw.share or 0.0 for draw in ranked]) >= 0.5
             return ranked[: int(np.argmax(enough)) + 1] if enough.any() else ()
-        if findings.outlier_bound is None:
+        if findings.pit is None or findings.outlier_bound is None:
             return ()
         ranked = self.influential(most + 1)
         outlying = tuple(draw for draw in ranked if draw.value >= findings.outlier_bound)
