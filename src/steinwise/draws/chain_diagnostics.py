@@ -14,7 +14,7 @@ MOST_COLUMNS = 256
 # meet it, large enough to find a chain with autocorrelation 0.1 in 1000 draws of 10 coordinates.
 HIDDEN_CHAIN_LEVEL = 0.004
 HIDDEN_CHAIN_LAGS = 10  # finds up to ten chains that were interleaved draw by draw
-HIDDEN_CHAIN_ENTRIES = 2_000_000  # numbers that are ranked: a second or three of work at most
+HIDDEN_CHAIN_ENTRIES = 2_000_000  # numbers that are ranked: one to three seconds of work
 DRIFT_LEVEL = 1e-4  # of a false note about warm-up; a start that matters is many sds away
 # Times as far out as the furthest later window: at 3, chains of Cauchy draws give a false note less
 # than once in a hundred times.
