@@ -5,12 +5,9 @@ import json
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import stats
 
 import steinwise as sw
-from steinwise.calibration.batches import Batches
-from steinwise.calibration.ranking import critical_value
-from steinwise.results.comparison import BEST, NOT_TOLD_APART, TOO_FEW, WORSE
+from steinwise.results.wording import COMPARISON_VERDICTS as VERDICTS
 
 D, BANDWIDTH = 2, 1.5
 FIXED = sw.methods.KSD(sw.kernels.RBF(BANDWIDTH))
@@ -37,7 +34,7 @@ def _chains(seed: int, rho: float, shape: tuple[int, ...] = (4, 500, D)) -> np.n
 def test_the_ranking_and_the_candidates():
     models = {"far": _shifted(1.0, 0.0), "right": _shifted(0.0, 0.0), "near": _shifted(0.02, 0.0)}
     found = sw.compare_models(_normal(0, 500), models)
-    assert [r.verdict for r in found.ranking] == [BEST, NOT_TOLD_APART, WORSE]
+    assert [r.standing for r in found.ranking] == ["best", "not told apart", "worse"]
     assert found.ranking[-1].name == "far"
     assert set(found.candidates) == {"right", "near"}
     assert found.what == "model"
@@ -49,22 +46,25 @@ def test_values_are_those_of_ksd():
     found = sw.compare_models(x, models, method=FIXED)
     for ranked in found.ranking:
         alone = sw.ksd(x, models[ranked.name], kernel=FIXED.kernel)
+        assert alone.standard_error is not None
         # the batches leave out a few more pairs than the diagonal
         assert ranked.value == pytest.approx(alone.value, abs=0.1 * alone.standard_error)
 
 
 def test_exact_conditionals_give_the_mean_of_contributions():
-    def own_law(key, x, n_atoms):
+    def own_conditionals(key, x, n_atoms):
         return np.random.default_rng(key).normal(size=(*x.shape, n_atoms))
 
-    method = sw.methods.KCCSD(sw.conditionals.Sampler(own_law))
+    method = sw.methods.KCCSD(sw.conditionals.Sampler(own_conditionals))
     x, models = _normal(2), {"right": _shifted(0.0, 0.0), "wrong": _shifted(0.5, 0.0)}
     found = sw.compare_models(x, models, method=method)
     h = {
-        name: sw.kccsd(x, model, conditional=method.conditional).contributions.sum(axis=1)
+        name: sw.kccsd(x, model, conditional=method.conditional).contributions
         for name, model in models.items()
     }
-    apart = h["wrong"] - h["right"]
+    assert h["wrong"] is not None
+    assert h["right"] is not None
+    apart = h["wrong"].sum(axis=1) - h["right"].sum(axis=1)
     difference = found.difference("wrong", "right")
     assert difference.value == pytest.approx(apart.mean())
     expected = apart.std(ddof=1) / np.sqrt(len(x))
@@ -77,6 +77,7 @@ def test_learned_conditionals_give_squared_means_without_bias():
     found = {r.name: r.value for r in sw.compare_models(x, models, method=UNIT_BALL).ranking}
     for name, model in models.items():
         h = sw.kccsd(x, model, conditional=UNIT_BALL.conditional, variant="unit-ball").contributions
+        assert h is not None
         n = len(h)
         without_bias = (h.sum(axis=0) ** 2 - (h**2).sum(axis=0)).sum() / (n * (n - 1))
         assert found[name] == pytest.approx(without_bias, rel=1e-9, abs=1e-12)
@@ -96,43 +97,10 @@ def test_one_model_written_twice():
     assert set(with_another.candidates) == set(models)
 
 
-def _replicates(sets: list[np.ndarray], shared: bool) -> tuple[dict, dict]:
-    count = len(sets[0])
-    cuts = {}
-    for k in range(len(sets)):
-        start = 0 if shared else k  # other bounds: other batches
-        cuts[str(k)] = Batches(np.arange(start, start + count + 1), np.zeros(count, int), True)
-    return {str(k): one for k, one in enumerate(sets)}, cuts
-
-
-def test_the_critical_value_of_one_pair_is_that_of_t():
-    one, two = np.random.default_rng(0).normal(size=(2, 20))
-    found = critical_value(*_replicates([one, two], True), 0.05, 0)
-    assert found == pytest.approx(stats.t.isf(0.025, 19), rel=0.03)
-
-
-def test_the_critical_value_of_many_independent_sets_is_the_studentized_range():
-    """Tukey's, for sets that share nothing and have one variance."""
-    rng = np.random.default_rng(1)
-    base = rng.normal(size=60)
-    known, cuts = _replicates([rng.permutation(base) for _ in range(6)], False)
-    found = critical_value(known, cuts, 0.05, 0)
-    # the errors of all pairs are taken to have one number of degrees of freedom
-    assert found == pytest.approx(stats.studentized_range.isf(0.05, 6, 59) / np.sqrt(2), rel=0.02)
-
-
-def test_models_that_move_together_need_a_smaller_critical_value():
-    """Ten models in a row, all differences the same up to scale: one comparison, not 45."""
-    base = np.random.default_rng(2).normal(size=200)
-    known, cuts = _replicates([k * base for k in range(10)], True)
-    assert critical_value(known, cuts, 0.05, 0) == pytest.approx(stats.t.isf(0.025, 199), rel=0.03)
-    assert critical_value(known, cuts, 1e-5, 0) == pytest.approx(stats.t.isf(1e-5 / 90, 199))
-
-
 def test_draws_too_few_for_an_error_are_still_ranked():
     models = {"right": _shifted(0.0, 0.0), "wrong": _shifted(2.0, 0.0)}
     found = sw.compare_models(_chains(5, 0.999, (2, 100, D)), models, method=FIXED)
-    assert found.ranking[1].verdict == TOO_FEW
+    assert found.ranking[1].standing == "too few draws"
     assert found.critical is None
     assert "too few" in str(found)
     found.plot()
@@ -144,11 +112,11 @@ def test_text_dict_table_and_picture():
     lines = str(found).splitlines()
     header = next(line for line in lines if line.startswith("  model"))
     row = next(line for line in lines if line.startswith("  wrong"))
-    assert header.index("verdict") == row.index(WORSE)
+    assert header.index("verdict") == row.index(VERDICTS["worse"])
     plain = found.to_dict()
     assert json.loads(json.dumps(plain)) == plain
     assert plain["candidates"] == ["right"]
-    assert found.to_dataframe().loc["wrong", "verdict"] == WORSE
+    assert found.to_dataframe().loc["wrong", "verdict"] == VERDICTS["worse"]
     (ax,) = found.plot().axes
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["wrong", "right"]
 
@@ -179,7 +147,7 @@ GOOD = {"a": _shifted(0.0, 0.0), "b": _shifted(0.5, 0.0)}
             GOOD,
             {"method": sw.methods.KCCSD(sw.conditionals.Auto(), variant="unit-ball")},
             sw.InputError,
-            "learnt from the draws alone",
+            "learned from the draws alone",
         ),
         (
             GOOD,
