@@ -17,7 +17,7 @@ def _draws(n: int = 100, shift: float = 0.0) -> np.ndarray:
     return np.random.default_rng(0).normal(shift, 1.0, size=(n, 2))
 
 
-def _own_law(shift: float) -> sw.methods.KCCSD:
+def _own_conditionals(shift: float) -> sw.methods.KCCSD:
     def draw(key, x, n_atoms):
         return np.random.default_rng(key).normal(shift, 1.0, size=(*x.shape, n_atoms))
 
@@ -71,7 +71,7 @@ def test_the_p_value_is_never_zero():
     """The paper's plain share gives 0 where no bootstrap reaches the statistic."""
     for n_bootstrap in (19, 99):
         result = sw.check(
-            _draws(shift=3.0), STANDARD, method=_own_law(3.0), n_bootstrap=n_bootstrap
+            _draws(shift=3.0), STANDARD, method=_own_conditionals(3.0), n_bootstrap=n_bootstrap
         )
         assert result.pvalue == 1 / (n_bootstrap + 1)
         assert result.rejected  # at 19 bootstraps p is exactly alpha
@@ -79,7 +79,7 @@ def test_the_p_value_is_never_zero():
 
 def test_the_p_value_counts_the_null_at_or_above_the_statistic():
     """(1 + #) / (1 + L), from the values that the result itself carries."""
-    result = sw.check(_draws(), STANDARD, method=_own_law(0.0), n_bootstrap=199)
+    result = sw.check(_draws(), STANDARD, method=_own_conditionals(0.0), n_bootstrap=199)
     expected = (1 + np.sum(result.null >= result.observed)) / 200
     assert result.pvalue == expected
     assert len(result.null) == 199
@@ -87,7 +87,7 @@ def test_the_p_value_counts_the_null_at_or_above_the_statistic():
 
 def test_the_statistic_is_the_discrepancy():
     """check and kccsd, check and ksd: one number each."""
-    draws, method = _draws(shift=0.3), _own_law(0.3)
+    draws, method = _draws(shift=0.3), _own_conditionals(0.3)
     result = sw.check(draws, STANDARD, method=method, seed=4)
     value = sw.kccsd(draws, STANDARD, conditional=method.conditional, seed=4)
     np.testing.assert_allclose(result.statistic, value.value, rtol=1e-12)
@@ -101,7 +101,7 @@ def test_the_statistic_is_the_discrepancy():
 def test_the_wrong_coordinate_is_flagged_and_the_right_one_is_not():
     """Verdicts in another order than the names."""
     target = sw.Gaussian([0.0, -1.0], np.eye(2))
-    result = sw.check(_draws(300), target, method=_own_law(0.0), names=["right", "wrong"])
+    result = sw.check(_draws(300), target, method=_own_conditionals(0.0), names=["right", "wrong"])
     assert [(c.name, c.verdict) for c in result.coordinates] == [
         ("right", "no misfit found"),
         ("wrong", "misfit"),
@@ -113,7 +113,7 @@ def _log_density(x):
     return -0.5 * jnp.sum(x**2)
 
 
-@pytest.mark.parametrize("method", ["ksd", _own_law(0.1)], ids=["ksd", "kccsd"])
+@pytest.mark.parametrize("method", ["ksd", _own_conditionals(0.1)], ids=["ksd", "kccsd"])
 def test_the_same_seed_gives_the_same_numbers_in_any_precision(method):
     """Random numbers or arithmetic that follow jax_enable_x64."""
     found = []
@@ -137,7 +137,7 @@ def test_another_seed_gives_other_signs():
 
 def test_a_jax_key_is_a_seed():
     keyed = [
-        sw.check(_draws(), STANDARD, method=_own_law(0.0), seed=key, n_bootstrap=99)
+        sw.check(_draws(), STANDARD, method=_own_conditionals(0.0), seed=key, n_bootstrap=99)
         for key in (jax.random.key(3), jax.random.key(3), jax.random.key(4))
     ]
     assert keyed[0].statistic == keyed[1].statistic != keyed[2].statistic
@@ -162,7 +162,7 @@ def test_independent_false_takes_rows_as_one_chain():
 
 def test_independent_false_keeps_the_names_of_a_data_frame():
     frame = pd.DataFrame(_draws(400), columns=["mu", "tau"])
-    result = sw.check(frame, STANDARD, method=_own_law(0.0), independent=False)
+    result = sw.check(frame, STANDARD, method=_own_conditionals(0.0), independent=False)
     assert [c.name for c in result.coordinates] == ["mu", "tau"]
 
 
