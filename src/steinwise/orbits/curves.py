@@ -13,7 +13,8 @@ from jaxtyping import Array
 
 # How far a log density is allowed to rise above the higher node of an interval. A cubic through
 # steep slopes can overshoot by far more and then claim all the mass of the line; a true peak that
-# is higher than this gets nodes of its own in the next round.
+# is higher than this gets nodes of its own in the next round. At 10 errors of u are up to 20 times
+# as large on the densities of tests/orbits (from scores, on the funnel); at 0.1 they are as at 1.
 MOST_RISE = 1.0
 # The largest change of log density over one interval when slopes are integrated. Far above what
 # exp can tell from 0, and far below where sums of such changes lose the digits of small ones.

@@ -5,12 +5,14 @@ from jaxtyping import Array
 
 from steinwise.orbits.curves import MOST_RISE, Curve, cumulative_from_zero
 
-# Log densities this far below the highest hold no mass that matters: exp(-15) is 3e-7, and a u is
-# needed to about 1e-4.
+# Log densities this far below the highest hold no mass that matters: exp(-15) is 3e-7, and u is
+# needed to about 1e-4. At 8 the error of u from scores is 4e-3 on modes eight standard deviations
+# apart, where it is 2e-4 at 15 and at 30.
 NEGLIGIBLE_DEPTH = 15.0
 # The part of a bent interval's mass that is added to the bounds, per unit by which its slopes
 # depart from the chord. It covers log densities that bend more than once between two nodes, which
-# the bounds exclude. More of it spends nodes on intervals that are already well known.
+# the bounds exclude. On the densities of tests/orbits the largest error of u is about four times as
+# large with a tenth of it, and with ten times as much.
 BENT_SHARE = 0.1
 
 

@@ -38,12 +38,13 @@ FIRST_PASS = (
 # densities, 1e-3 on a banana and on modes eight standard deviations apart.
 SECOND_PASS = 8
 DIVIDING = 24
-# Rounds in which the dividing nodes are placed. More react better to what the last ones showed, and
-# cost a call of the density each. Halving intervals in three rounds missed a narrow second mode far
-# from the draw: u of the banana was wrong by up to 0.1 in one draw of 300.
+# Rounds in which the dividing nodes are placed. More rounds react better to what the last nodes
+# showed, and each costs a call of the density. With 2 rounds the error of u from scores is 1e-3 on
+# modes eight standard deviations apart, with 4 as with 6 it is 2e-4.
 DIVISION_ROUNDS = 4
 # The weight of uncertain masses relative to uncertain integrals of slopes, where only scores are
-# known: the second move mass across the whole line and go first, the first break ties.
+# known. An error of an integral moves mass across the whole line, so it goes first: with weight 1
+# the error of u on modes eight standard deviations apart is 0.03, from 0.01 down it is below 2e-4.
 MASS_ERROR_WEIGHT = 0.01
 NODES_PER_LINE = FIRST_PASS + SECOND_PASS + DIVIDING
 
