@@ -19,7 +19,6 @@ from steinwise.conditionals import (
     TrainingData,
     Transported,
 )
-from steinwise.conditionals.base import fit_conditional
 from steinwise.methods.kccsd import KCCSD
 from tests.conditionals.examples import TARGET, D, Recorder, normal, training
 
@@ -54,8 +53,10 @@ def test_a_stand_in_whose_fit_returns_no_fitted_one_is_refused() -> None:
         def fit(self, data: TrainingData) -> Any:  # noqa: ARG002
             return self
 
-    with pytest.raises(sw.InputError, match=r"Settings\.fit returned .* derive it from both"):
-        fit_conditional(Settings(), training(normal(0, 40), normal(1, 20)))
+    data = training(normal(0, 40), normal(1, 20))
+    for model in (Sampled(Settings()), Auto([Linear(), Settings()])):
+        with pytest.raises(sw.InputError, match=r"Settings\.fit returned .* derive it from both"):
+            model.fit(data)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from steinwise.conditionals.base import (
     AbstractFittedConditional,
     Atoms,
     TrainingData,
-    fit_conditional,
+    require_fitted,
     require_target,
 )
 from steinwise.conditionals.histogram import Histogram
@@ -86,7 +86,7 @@ class Auto(AbstractConditional):
             if not data.blockwise:
                 transported = Transported(8, pooled=True), Transported(8)
                 candidates = [*transported, *candidates, KDE(), Histogram(10), Histogram(20)]
-        fitted = tuple(fit_conditional(candidate, data) for candidate in candidates)
+        fitted = tuple(require_fitted(candidate, candidate.fit(data)) for candidate in candidates)
         losses = np.stack([-_log_density(candidate, data.validation) for candidate in fitted])
         return FittedAuto(self, fitted, data.blocks, self._best(losses))
 

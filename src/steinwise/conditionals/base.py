@@ -145,20 +145,19 @@ class AbstractConditional(abc.ABC):
         """Learn the stand-in from the training and validation draws."""
 
 
-def fit_conditional(
-    conditional: AbstractConditional, data: TrainingData
-) -> AbstractFittedConditional:
-    """`conditional.fit(data)`, refused if a user's own stand-in returns something else."""
-    fitted = conditional.fit(data)
-    if not isinstance(fitted, AbstractFittedConditional):
-        name = type(conditional).__name__
-        raise InputError(
-            f"{name}.fit returned an object of type {type(fitted).__name__}: expected an "
-            "sw.conditionals.AbstractFittedConditional, which has the method atoms(x, seed, "
-            f"first_row). If {name} keeps what it learned in a copy of itself, derive it from both "
-            "sw.conditionals.AbstractConditional and sw.conditionals.AbstractFittedConditional."
-        )
-    return fitted
+def require_fitted(conditional: AbstractConditional, fitted: object) -> AbstractFittedConditional:
+    """What `fit` returned, or a stand-in with nothing to learn itself, refused if it is neither."""
+    if isinstance(fitted, AbstractFittedConditional):
+        return fitted
+    name = type(conditional).__name__
+    what = f"{name}.fit returned" if conditional.learns else f"{name} learns nothing, and is"
+    raise InputError(
+        f"{what} an object of type {type(fitted).__name__}: expected an "
+        "sw.conditionals.AbstractFittedConditional, which has the method atoms(x, seed, "
+        f"first_row). If {name} keeps what it learned in a copy of itself, or learns nothing, "
+        "derive it from both sw.conditionals.AbstractConditional and "
+        "sw.conditionals.AbstractFittedConditional."
+    )
 
 
 def refuse_blocks(conditional: AbstractConditional, data: TrainingData) -> None:

@@ -12,7 +12,7 @@ from steinwise.conditionals.base import (
     AbstractFittedConditional,
     Atoms,
     TrainingData,
-    fit_conditional,
+    require_fitted,
 )
 from steinwise.errors import InputError
 
@@ -61,7 +61,8 @@ class Sampled(AbstractConditional):
         return f"{self.n_atoms} draws of {self.conditional.describe()}"
 
     def fit(self, data: TrainingData) -> "FittedSampled":
-        return FittedSampled(self, fit_conditional(self.conditional, data), data.blocks)
+        source = require_fitted(self.conditional, self.conditional.fit(data))
+        return FittedSampled(self, source, data.blocks)
 
 
 @dataclass(frozen=True, eq=False)
