@@ -6,11 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 
-from steinwise.cli import METHODS, run
-from steinwise.api.fit_parameters import BY_NAME
+from steinwise import cli, methods
+from steinwise.cli import run
 
 TARGET = """
 import jax.numpy as jnp
@@ -159,6 +160,26 @@ def test_colour_on_demand_only(folder: Path, capsys, monkeypatch) -> None:
     assert "\x1b" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("file", "colour"), [("wrong.npz", "\x1b[31m"), ("right.npz", "\x1b[32m")])
+def test_only_the_verdict_is_coloured_whatever_coordinates_are_called(
+    folder: Path, capsys, monkeypatch, file: str, colour: str
+) -> None:
+    """Catches rows of the table that are taken for a verdict because of a coordinate's name."""
+    draws = np.load(folder / file)["draws"]
+    names = ["Misfit: the draws do not fit", "No misfit found at level 0.05."]
+    np.savez(folder / file, draws=draws, names=names)
+    monkeypatch.setattr("click.utils.should_strip_ansi", lambda *_: False)
+    monkeypatch.setattr("click._compat.should_strip_ansi", lambda *_: False)
+    call(folder, "check", file)
+    lines = capsys.readouterr().out.splitlines()
+    table = lines.index(next(line for line in lines if line.split()[:1] == ["coordinate"]))
+    coloured = [number for number, line in enumerate(lines) if "\x1b" in line]
+    assert coloured
+    assert max(coloured) < table
+    assert all(lines[number].startswith(colour) for number in coloured)
+    assert all(any(name in line for line in lines[table:]) for name in names)
+
+
 @pytest.mark.parametrize("no_color", ["", "1"])
 def test_a_terminal_of_80_columns(folder: Path, no_color: str) -> None:
     """What a user sees: colour unless it is unwanted, and no word broken at the edge."""
@@ -212,8 +233,11 @@ def test_help_and_parsing_load_no_jax() -> None:
 
 
 def test_every_method_can_be_chosen() -> None:
-    """The command line writes their names out, as it must not load them to know them."""
-    assert sorted(METHODS) == sorted(BY_NAME)
+    """Catches a second list of methods, and a file that is not named as its method is."""
+    (option,) = (o for o in cli.check.params if o.name == "method")
+    assert isinstance(option.type, click.Choice)
+    assert tuple(option.type.choices) == methods.NAMES
+    assert [methods.by_name(name).name for name in methods.NAMES] == list(methods.NAMES)
 
 
 def test_shell_completion() -> None:
