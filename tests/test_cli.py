@@ -160,24 +160,35 @@ def test_colour_on_demand_only(folder: Path, capsys, monkeypatch) -> None:
     assert "\x1b" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("file", "colour"), [("wrong.npz", "\x1b[31m"), ("right.npz", "\x1b[32m")])
+NAMES_LIKE_VERDICTS = [
+    ["Misfit: the draws do not fit", "No misfit found at level 0.05."],
+    ["Misfit:" + "a" * 40, "coordinate 1"],  # the first is wrapped to the start of a line
+]
+
+
+@pytest.mark.parametrize("names", NAMES_LIKE_VERDICTS)
+@pytest.mark.parametrize("outlier", [0.0, 40.0])
 def test_only_the_verdict_is_coloured_whatever_coordinates_are_called(
-    folder: Path, capsys, monkeypatch, file: str, colour: str
+    folder: Path, capsys, monkeypatch, names: list[str], outlier: float
 ) -> None:
-    """Catches rows of the table that are taken for a verdict because of a coordinate's name."""
-    draws = np.load(folder / file)["draws"]
-    names = ["Misfit: the draws do not fit", "No misfit found at level 0.05."]
-    np.savez(folder / file, draws=draws, names=names)
+    """Catches lines that are taken for a verdict, or for the head of a table, by their words."""
+    draws = np.random.default_rng(0).normal(size=(200, 2))
+    draws[0, 0] += outlier
+    np.savez(folder / "named.npz", draws=draws, names=names)
     monkeypatch.setattr("click.utils.should_strip_ansi", lambda *_: False)
     monkeypatch.setattr("click._compat.should_strip_ansi", lambda *_: False)
-    call(folder, "check", file)
+    assert call(folder, "check", "named.npz") == bool(outlier)
     lines = capsys.readouterr().out.splitlines()
-    table = lines.index(next(line for line in lines if line.split()[:1] == ["coordinate"]))
+    table = lines.index(next(line for line in lines if line.split()[-2:] == ["p", "verdict"]))
     coloured = [number for number, line in enumerate(lines) if "\x1b" in line]
     assert coloured
     assert max(coloured) < table
+    colour = "\x1b[31m" if outlier else "\x1b[32m"
     assert all(lines[number].startswith(colour) for number in coloured)
     assert all(any(name in line for line in lines[table:]) for name in names)
+    assert any(line.startswith(names[0]) for line in lines) == (
+        bool(outlier) and "a" * 40 in names[0]
+    )
 
 
 @pytest.mark.parametrize("no_color", ["", "1"])
