@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from steinwise._internal.compiled import precision
 from steinwise._internal.random import stream
 from steinwise._internal.validation import require_share, require_whole
 from steinwise.conditionals.base import (
@@ -148,7 +149,7 @@ class FittedHistogram(AbstractFittedConditional):
 
     def _probabilities(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d b"]:
         z = self.scale.apply(x).astype(np.float32)
-        with jax.enable_x64(True):
+        with precision():
             logs = _log_probabilities(self.network, z, _inputs(x.shape[1]))
             logs = np.asarray(logs, np.float64)
         return np.exp(np.moveaxis(logs, -1, 0))

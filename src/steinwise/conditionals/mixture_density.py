@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import ndtri
 
+from steinwise._internal.compiled import precision
 from steinwise._internal.random import stream
 from steinwise._internal.validation import require_share, require_whole
 from steinwise.conditionals.base import (
@@ -156,7 +156,7 @@ class FittedMixtureDensity(AbstractFittedConditional):
         z = self.scale.apply(x)
         out = np.empty((len(x), sum(len(group.numbers) for group in self.groups)))
         for group, mixtures in zip(self.groups, self._mixtures(x), strict=True):
-            with jax.enable_x64(True):
+            with precision():
                 logs = np.asarray(mixture_log_densities(mixtures, z.T[group.blocks])).T
             out[:, group.numbers] = logs - np.log(self.scale.sd)[group.blocks].sum(axis=1)
         return out
@@ -165,7 +165,7 @@ class FittedMixtureDensity(AbstractFittedConditional):
         """Of every group of blocks, in float64, for the standardised draws."""
         z = self.scale.apply(x).astype(np.float32)
         predicted = []
-        with jax.enable_x64(True):
+        with precision():
             for group in self.groups:
                 inputs = input_masks(group.blocks, x.shape[1])
                 mixtures = predict_mixtures(group.blocks.shape[1], group.network, z, inputs)

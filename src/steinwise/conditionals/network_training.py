@@ -17,6 +17,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
+from steinwise._internal.compiled import precision
 from steinwise._internal.memory import chunks
 from steinwise._internal.run_options import RunOptions
 from steinwise.errors import InputError
@@ -85,7 +86,7 @@ def train_networks(
     calls += [epochs % EPOCHS_PER_CALL] * (epochs % EPOCHS_PER_CALL > 0)
     steps = iter(run.bar(calls * n_groups, n_groups * len(calls), "training"))
     trained = []
-    with jax.enable_x64(True):  # float32 stays float32, whatever JAX's configuration
+    with precision():  # float32 stays float32, whatever JAX's configuration
         for group in groups:
             start, train_own, validation_own = jax.tree.map(
                 lambda array, group=group: array[group],

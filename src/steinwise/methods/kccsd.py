@@ -24,6 +24,7 @@ from steinwise.conditionals import (
     Histogram,
     TrainingData,
 )
+from steinwise.conditionals.base import require_fitted
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.kernels import RBF, AbstractKernel
@@ -108,7 +109,7 @@ class KCCSD(AbstractMethod):
                 "for q(x_j | x_-j) such as sw.conditionals.Histogram()."
             )
         if not self.conditional.learns:
-            _require_fitted(self.conditional, self.conditional)
+            require_fitted(self.conditional, self.conditional)
         require_kernels(self.kernel)
         if self.variant not in ("norm", "unit-ball"):
             raise InputError(f"variant is {self.variant!r}: expected 'norm' or 'unit-ball'.")
@@ -151,7 +152,7 @@ class KCCSD(AbstractMethod):
         """
         partition = self._partition(samples)
         if not self.conditional.learns:
-            fitted = _require_fitted(self.conditional, self.conditional)
+            fitted = require_fitted(self.conditional, self.conditional)
             yield FittedKCCSD(self, samples, fitted, None)
             return
         for number in range(self.splits):
@@ -166,7 +167,7 @@ class KCCSD(AbstractMethod):
                 target,
                 run,
             )
-            fitted = _require_fitted(self.conditional, self.conditional.fit(data))
+            fitted = require_fitted(self.conditional, self.conditional.fit(data))
             labels = self._labels(samples, self._tested(samples))
             learning = what_was_learned(fitted, data, labels, tested.n, self.splits)
             yield FittedKCCSD(self, tested, fitted, learning)
@@ -204,17 +205,6 @@ class KCCSD(AbstractMethod):
                 f"one of the {samples.dim} coordinates in exactly one block, no block empty."
             )
         return blocks
-
-
-def _require_fitted(conditional: AbstractConditional, fitted: object) -> AbstractFittedConditional:
-    if isinstance(fitted, AbstractFittedConditional):
-        return fitted
-    how = "its fit gave an object" if conditional.learns else "it learns nothing, and is"
-    raise InputError(
-        f"{type(conditional).__name__} cannot stand in for the conditionals: {how} of type "
-        f"{type(fitted).__name__}, which is no sw.conditionals.AbstractFittedConditional. Derive "
-        "that type from it and give it `atoms`; one class may be both."
-    )
 
 
 @dataclass(frozen=True, eq=False)
