@@ -12,7 +12,8 @@ from dask.distributed import Client, LocalCluster
 import steinwise as sw
 from benchmarks import simulate
 from steinwise.draws.storage import map_slabs, read_rows, take_rows
-from steinwise.methods.transported import slab_pass as walks
+from steinwise.methods.transported import slab_pass
+from steinwise.methods.transported.slab_pass import SlabPass
 
 from_array: Any = da.from_array  # its annotation of `chunks` knows only "auto"
 TARGET = sw.Gaussian(np.zeros(3), np.eye(3))
@@ -201,7 +202,7 @@ def test_an_interruption_leaves_the_verdict_on_the_draws_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Catches batches that were begun and are counted as whole."""
-    monkeypatch.setattr(walks, "SLAB_LINES", 128)
+    monkeypatch.setattr(slab_pass, "SLAB_LINES", 128)
     draws = normal(1280, 2) + 0.3
     target = sw.Target.from_score(Interrupted(draws[700, 0]))
     with pytest.warns(sw.SteinwiseWarning, match="rests on the first 640 of 1280 draws"):
@@ -238,14 +239,14 @@ def test_an_interruption_while_directions_are_followed_leaves_the_coordinates(
     """Catches a verdict that is lost although all coordinates had theirs."""
     covariance = 0.9 + 0.1 * np.eye(3)
     draws = np.random.default_rng(3).multivariate_normal(np.zeros(3), covariance, 300)
-    walked = walks.Walk.over
+    whole_pass = SlabPass.over
 
-    def over(self, *args, **options):
-        if self.frame.group == "directions":
-            monkeypatch.setattr(walks.Walk, "__call__", _interrupt)
-        return walked(self, *args, **options)
+    def over(self: SlabPass, *args, **options):
+        if self.lines.group == "directions":
+            monkeypatch.setattr(SlabPass, "__call__", _interrupt)
+        return whole_pass(self, *args, **options)
 
-    monkeypatch.setattr(walks.Walk, "over", over)
+    monkeypatch.setattr(SlabPass, "over", over)
     with pytest.warns(sw.SteinwiseWarning, match="3 of 4 coordinates and directions were looked"):
         result = sw.check(draws, sw.Gaussian(np.zeros(3), covariance), independent=True)
     assert [c.name for c in result.coordinates] == ["x[0]", "x[1]", "x[2]"]

@@ -12,8 +12,8 @@ from steinwise.calibration.families import calibrate
 from steinwise.calibration.signs import bootstrap, rademacher
 from steinwise.draws.samples import Samples
 from steinwise.methods.transported import Transported
-from steinwise.methods.transported import terms as transport
-from steinwise.methods.transported.method import _expected
+from steinwise.methods.transported.settings import expected_squares
+from steinwise.methods.transported.terms import BASE_TERMS, terms_of
 from steinwise.orbits.lines import NormalLines
 
 
@@ -24,8 +24,9 @@ def sums_of_tails(
     target = sw.Gaussian(np.zeros(len(covariance)), covariance)
     method = Transported(bases=["tails"], contexts=["alone"])
     samples = Samples.of(draws, independent=batches.independent)
-    found = method.statistic(samples, target, RunOptions()).batch_sums(batches)
-    return {one.group: one for one in found}
+    run = RunOptions()
+    statistic = next(method.prepare(samples, target, run)).statistic(target, run)
+    return {sums.group: sums for sums in statistic.batch_sums(batches)}
 
 
 def test_one_of_many_right_coordinates_does_not_stand_out_by_its_small_scale() -> None:
@@ -34,9 +35,9 @@ def test_one_of_many_right_coordinates_does_not_stand_out_by_its_small_scale() -
     for seed in range(500):
         z = np.random.default_rng([30, seed]).normal(size=(50, 100))
         lines = NormalLines(z, np.zeros_like(z), np.ones(100))
-        terms = transport.terms_of(lines, z, np.dtype("float32"))[transport.BASE_TERMS["tails"][0]]
+        terms = terms_of(lines, z, np.dtype("float32"))[BASE_TERMS["tails"][0]]
         products = np.einsum("tcg,tch->cgh", terms, terms, optimize=True)
-        expected = _expected([("tails", "alone")], batches, held_out=0)
+        expected = expected_squares([("tails", "alone")], batches, held_out=0)
         sums = BatchSums(products[None], batches, expected=expected)
         hits += calibrate([sums], 199, seed).adjusted_pvalues.min() <= 0.05
     low, high = interval(0.05, 500)
@@ -80,9 +81,9 @@ def test_only_independent_draws_lead_to_expect_anything() -> None:
     draws = np.random.default_rng(32).normal(size=(200, 2))
     chain = sums_of_tails(draws, np.eye(2), cut_by_length(1, 200, 5, independent=False))
     assert chain["coordinates"].expected is None
-    found = Transported().statistic(
-        Samples.of(draws, independent=True), sw.Gaussian(np.zeros(2), np.eye(2)), RunOptions()
-    )
+    samples, run = Samples.of(draws, independent=True), RunOptions()
+    target = sw.Gaussian(np.zeros(2), np.eye(2))
+    found = next(Transported().prepare(samples, target, run)).statistic(target, run)
     batches = cut_by_length(1, 200, 5, independent=True)
     weights = {one.family: one.expected for one in found.batch_sums(batches) if not one.two_sided}
     alone, others = weights["coordinates alone"], weights["coordinates with others"]
