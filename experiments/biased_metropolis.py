@@ -28,16 +28,7 @@ from experiments.engine.figures import (
     new_grid,
     style,
 )
-from experiments.engine.tasks import (
-    Cell,
-    Outcome,
-    OutcomesByCell,
-    Panel,
-    SecondsByCell,
-    Task,
-    make_cell,
-    rounded,
-)
+from experiments.engine.tasks import Cell, Outcome, Outcomes, Panel, Task, Times, make_cell, rounded
 from experiments.goodness_of_fit import rates_and_bars, rejections
 from steinwise.methods import KCCSD, AbstractMethod, Transported
 from steinwise.samplers import MetropolisWithinGibbs
@@ -150,7 +141,7 @@ class BiasedMetropolis(Panel):
             "switches": [int((np.diff(np.sign(x[:, 0] - x[:, 1])) != 0).sum()) for x in draws],
         }
 
-    def summarise(self, outcomes: OutcomesByCell) -> dict[str, Any]:
+    def summarise(self, outcomes: Outcomes) -> dict[str, Any]:
         rows = []
         for cell, repetitions in outcomes.items():
             row: dict[str, Any] = {**dict(cell.setting), "repetitions": len(repetitions)}
@@ -167,7 +158,7 @@ class BiasedMetropolis(Panel):
             rows.append(row)
         return {"level": LEVEL, "rows": rows}
 
-    def figure(self, summary: dict[str, Any], seconds: SecondsByCell) -> "Figure":  # noqa: ARG002
+    def figure(self, summary: dict[str, Any], seconds: Times) -> "Figure":  # noqa: ARG002
         figure, ((left, right),) = new_grid(1, 2, 9.6, 4.0)
         rows = summary["rows"]
         positions = np.arange(len(rows))
@@ -211,7 +202,7 @@ class BiasedMetropolis(Panel):
         )
         return figure
 
-    def measured(self, summary: dict[str, Any], seconds: SecondsByCell) -> str:  # noqa: ARG002
+    def measured(self, summary: dict[str, Any], seconds: Times) -> str:  # noqa: ARG002
         lines = [
             "| bias | KCC-SD ± standard error | y from x itself, 1 step | KCC-SD rejects | "
             "default check rejects | sd of \\|θ₁ - θ₂\\| | changes of mode in a chain |",

@@ -17,16 +17,7 @@ from jaxtyping import Array
 
 from experiments.data import movielens
 from experiments.engine.figures import GREY, REFERENCE_LINE, label_axes, new_grid, style
-from experiments.engine.tasks import (
-    Cell,
-    Outcome,
-    OutcomesByCell,
-    Panel,
-    SecondsByCell,
-    Task,
-    make_cell,
-    rounded,
-)
+from experiments.engine.tasks import Cell, Outcome, Outcomes, Panel, Task, Times, make_cell, rounded
 from experiments.models.factorisation import Factorisation, State, imbalance
 from steinwise.samplers import AbstractSampler
 
@@ -109,7 +100,7 @@ class GibbsFactorisation(Panel):
         )
         return curves({name: values[0] for name, values in recorded.items()}, rating[held_out])
 
-    def summarise(self, outcomes: OutcomesByCell) -> dict[str, Any]:
+    def summarise(self, outcomes: Outcomes) -> dict[str, Any]:
         rows = [
             {
                 "method": cell.method,
@@ -121,7 +112,7 @@ class GibbsFactorisation(Panel):
         ]
         return {"rows": rows}
 
-    def figure(self, summary: dict[str, Any], seconds: SecondsByCell) -> "Figure":  # noqa: ARG002
+    def figure(self, summary: dict[str, Any], seconds: Times) -> "Figure":  # noqa: ARG002
         figure, ((kccsd, identity), (log_posterior, rmse)) = new_grid(2, 2, 9.6, 6.8)
         label_axes(kccsd, "what the paper plots", "iteration", "|block KCC-SD|, mean so far")
         ratio = "$|D|^2 / ((K + 1)\\,\\mathrm{tr}(S_U + S_V))$"
@@ -176,7 +167,7 @@ class GibbsFactorisation(Panel):
         figure.legend(loc="outside lower center", ncols=2, fontsize=9, frameon=False)
         return figure
 
-    def measured(self, summary: dict[str, Any], seconds: SecondsByCell) -> str:  # noqa: ARG002
+    def measured(self, summary: dict[str, Any], seconds: Times) -> str:  # noqa: ARG002
         head = "| chain | block KCC-SD at the end | the same, in standard errors | "
         shown = [30, 500, 1500, 5000, 26_000]
         head += " | ".join(f"ratio near {iteration}" for iteration in shown)

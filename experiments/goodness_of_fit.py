@@ -29,16 +29,7 @@ from experiments.engine.figures import (
     new_axes,
     style,
 )
-from experiments.engine.tasks import (
-    Cell,
-    Outcome,
-    OutcomesByCell,
-    Panel,
-    SecondsByCell,
-    Task,
-    make_cell,
-    rounded,
-)
+from experiments.engine.tasks import Cell, Outcome, Outcomes, Panel, Task, Times, make_cell, rounded
 from steinwise.kernels import IMQ
 from steinwise.methods import FSSD, KCCSD, KSD, RFSD, AbstractMethod, KSDAgg, SlicedKSD, Transported
 
@@ -169,7 +160,7 @@ class MethodsPanel(Panel):
         draws, target = self.problem(task.draws_generator(), task["n"], task["d"])
         return {"pvalue": pvalue(draws, target, METHODS[task.cell.method], task)}
 
-    def summarise(self, outcomes: OutcomesByCell) -> dict[str, Any]:
+    def summarise(self, outcomes: Outcomes) -> dict[str, Any]:
         rows = [
             {"method": cell.method, **dict(cell.setting)}
             | rejections([outcome["pvalue"] for outcome in repetitions])
@@ -190,7 +181,7 @@ class MethodsPanel(Panel):
 class PowerPanel(MethodsPanel):
     """Power: the share of rejections."""
 
-    def figure(self, summary: dict[str, Any], seconds: SecondsByCell) -> "Figure":  # noqa: ARG002
+    def figure(self, summary: dict[str, Any], seconds: Times) -> "Figure":  # noqa: ARG002
         figure, ax = self.axes(summary["rows"], "power")
         by_method = rows_by_method(summary["rows"])
         usual = Counter(row["repetitions"] for row in summary["rows"]).most_common(1)[0][0]
@@ -210,7 +201,7 @@ class PowerPanel(MethodsPanel):
         )
         return figure
 
-    def measured(self, summary: dict[str, Any], seconds: SecondsByCell) -> str:  # noqa: ARG002
+    def measured(self, summary: dict[str, Any], seconds: Times) -> str:  # noqa: ARG002
         by_method = rows_by_method(summary["rows"])
         cells = {
             method: {row[self.varied]: f"{row['rate']:.2f}" for row in rows}
@@ -226,7 +217,7 @@ class TimePanel(MethodsPanel):
     timed: bool = True
     repetitions: int = 5
 
-    def figure(self, summary: dict[str, Any], seconds: SecondsByCell) -> "Figure":
+    def figure(self, summary: dict[str, Any], seconds: Times) -> "Figure":
         figure, ax = self.axes(summary["rows"], "CPU seconds of a test")
         by_method = self._by_method(seconds)
         for curve, (method, times) in enumerate(by_method.items()):
@@ -245,7 +236,7 @@ class TimePanel(MethodsPanel):
         legend(figure, f"median of {count}, bars: range;\none thread, compiled")
         return figure
 
-    def measured(self, summary: dict[str, Any], seconds: SecondsByCell) -> str:
+    def measured(self, summary: dict[str, Any], seconds: Times) -> str:
         cells = {
             method: {value: f"{median(runs):.2g}" for value, runs in times.items()}
             for method, times in self._by_method(seconds).items()
@@ -253,7 +244,7 @@ class TimePanel(MethodsPanel):
         head = f"CPU seconds, median of {counted(summary['rows'])}:\n\n"
         return head + _table(self.varied, cells)
 
-    def _by_method(self, seconds: SecondsByCell) -> dict[str, dict[int, list[float]]]:
+    def _by_method(self, seconds: Times) -> dict[str, dict[int, list[float]]]:
         by_method: dict[str, dict[int, list[float]]] = {}
         for cell, runs in seconds.items():
             by_method.setdefault(cell.method, {})[cell[self.varied]] = list(runs)

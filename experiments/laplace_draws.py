@@ -1,14 +1,8 @@
-"""Panel 2 (figure 1, middle): Laplace draws against N(0, I), d = 30, power for growing n; RBF."""
+"""Panel 2 (figure 1, middle): panel 1 with d = 30, power for growing n."""
 
-from experiments.goodness_of_fit import DRAWS, PowerPanel, laplace
+from dataclasses import replace
 
-PANEL = PowerPanel(
-    __name__,
-    "laplace",
-    problem=laplace,
-    kernel="RBF",
-    title="Laplace draws, normal target",
-    varied="n",
-    values=DRAWS,
-    fixed=30,
-)
+from experiments import laplace_dimensions
+from experiments.goodness_of_fit import DRAWS
+
+PANEL = replace(laplace_dimensions.PANEL, module=__name__, varied="n", values=DRAWS, fixed=30)

@@ -1,13 +1,12 @@
-"""A second figure for panel 6, not in the paper: d = 30, power for growing n; RBF."""
+"""A second figure for panel 6, not in the paper: d = 30, power for growing n."""
 
-from experiments.goodness_of_fit import PowerPanel, laplace_noise
+from dataclasses import replace
 
-PANEL = PowerPanel(
-    __name__,
-    "laplace_noise",
-    problem=laplace_noise,
-    kernel="RBF",
-    title="Laplace noise, correlated normal target",
+from experiments import laplace_noise
+
+PANEL = replace(
+    laplace_noise.PANEL,
+    module=__name__,
     varied="n",
     values=(200, 500, 1000, 2000, 5000),
     fixed=30,

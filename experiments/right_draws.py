@@ -8,15 +8,7 @@ import numpy as np
 
 from benchmarks import simulate, targets
 from experiments.engine.figures import REFERENCE_LINE, legend, new_axes, style
-from experiments.engine.tasks import (
-    Cell,
-    Outcome,
-    OutcomesByCell,
-    Panel,
-    SecondsByCell,
-    Task,
-    make_cell,
-)
+from experiments.engine.tasks import Cell, Outcome, Outcomes, Panel, Task, Times, make_cell
 from experiments.goodness_of_fit import (
     METHODS,
     QUICK,
@@ -49,7 +41,7 @@ class RightDraws(Panel):
         method = exact if task.cell.method == EXACT else METHODS[task.cell.method]
         return {"pvalue": pvalue(draws, target, method, task)}
 
-    def summarise(self, outcomes: OutcomesByCell) -> dict[str, Any]:
+    def summarise(self, outcomes: Outcomes) -> dict[str, Any]:
         from scipy.stats import kstest
 
         rows = []
@@ -60,7 +52,7 @@ class RightDraws(Panel):
             rows.append(row | {"Kolmogorov-Smirnov p-value": uniform, "p-values": values})
         return {"rows": rows}
 
-    def figure(self, summary: dict[str, Any], seconds: SecondsByCell) -> "Figure":  # noqa: ARG002
+    def figure(self, summary: dict[str, Any], seconds: Times) -> "Figure":  # noqa: ARG002
         from scipy.stats import beta
 
         first = summary["rows"][0]
@@ -92,7 +84,7 @@ class RightDraws(Panel):
         legend(figure, f"{counted(summary['rows'])} repetitions")
         return figure
 
-    def measured(self, summary: dict[str, Any], seconds: SecondsByCell) -> str:  # noqa: ARG002
+    def measured(self, summary: dict[str, Any], seconds: Times) -> str:  # noqa: ARG002
         lines = ["| | rejected at 0.05 | 95 % interval | Kolmogorov-Smirnov p | repetitions |"]
         lines.append("|---" * 5 + "|")
         for row in summary["rows"]:

@@ -16,16 +16,7 @@ from experiments.engine.figures import (
     new_axes,
     style,
 )
-from experiments.engine.tasks import (
-    Cell,
-    Outcome,
-    OutcomesByCell,
-    Panel,
-    SecondsByCell,
-    Task,
-    make_cell,
-    rounded,
-)
+from experiments.engine.tasks import Cell, Outcome, Outcomes, Panel, Task, Times, make_cell, rounded
 from experiments.goodness_of_fit import QUICK, counted, repetitions_of
 
 if TYPE_CHECKING:
@@ -77,7 +68,7 @@ class RightMarginals(Panel):
         )
         return {"value": rounded(discrepancy.value)}
 
-    def summarise(self, outcomes: OutcomesByCell) -> dict[str, Any]:
+    def summarise(self, outcomes: Outcomes) -> dict[str, Any]:
         rows = []
         for cell, repetitions in outcomes.items():
             values = [outcome["value"] for outcome in repetitions]
@@ -90,7 +81,7 @@ class RightMarginals(Panel):
             )
         return {"rows": rows, "true value": round(true_value(rows[0]["d"]), 4)}
 
-    def figure(self, summary: dict[str, Any], seconds: SecondsByCell) -> "Figure":  # noqa: ARG002
+    def figure(self, summary: dict[str, Any], seconds: Times) -> "Figure":  # noqa: ARG002
         rows = summary["rows"]
         title = f"Right marginals, wrong dependence, $d$ = {rows[0]['d']}"
         figure, ax = new_axes(title, "number of draws $n$", "KCC-SD")
@@ -110,7 +101,7 @@ class RightMarginals(Panel):
         legend(figure, f"mean of {counted(rows)} repetitions;\nbands: 5 % to 95 % of them")
         return figure
 
-    def measured(self, summary: dict[str, Any], seconds: SecondsByCell) -> str:  # noqa: ARG002
+    def measured(self, summary: dict[str, Any], seconds: Times) -> str:  # noqa: ARG002
         head = [
             f"In closed form {summary['true value']:.3f}.\n",
             "| | n | mean | 5 % to 95 % | least | repetitions |",

@@ -17,16 +17,7 @@ from arviz_stats.base.array import array_stats
 
 from experiments.data import yacht
 from experiments.engine.figures import GREY, label_axes, new_grid, style
-from experiments.engine.tasks import (
-    Cell,
-    Outcome,
-    OutcomesByCell,
-    Panel,
-    SecondsByCell,
-    Task,
-    make_cell,
-    rounded,
-)
+from experiments.engine.tasks import Cell, Outcome, Outcomes, Panel, Task, Times, make_cell, rounded
 from experiments.models.hmc import hmc
 from experiments.models.network import Network, standardised
 from experiments.models.network_kccsd import VARIANTS, approximate_kccsd, choose_weights
@@ -135,7 +126,7 @@ class SgldNetwork(Panel):
             "kccsd": approximate_kccsd(model, draws, chosen, task.seed()),
         }
 
-    def summarise(self, outcomes: OutcomesByCell) -> dict[str, Any]:
+    def summarise(self, outcomes: Outcomes) -> dict[str, Any]:
         pooled = {cell: pool_repetitions(repetitions) for cell, repetitions in outcomes.items()}
         references = {
             posterior(dict(cell.setting)): outcome
@@ -153,7 +144,7 @@ class SgldNetwork(Panel):
             rows.append(row)
         return {"rows": rows}
 
-    def figure(self, summary: dict[str, Any], seconds: SecondsByCell) -> "Figure":  # noqa: ARG002
+    def figure(self, summary: dict[str, Any], seconds: Times) -> "Figure":  # noqa: ARG002
         posteriors = list(dict.fromkeys(posterior(row) for row in summary["rows"]))
         width = 1.2 + 3.7 * len(posteriors)
         figure, grid = new_grid(3, len(posteriors), width, 9.0, sharex="col", sharey="row")
@@ -201,7 +192,7 @@ class SgldNetwork(Panel):
         )
         return figure
 
-    def measured(self, summary: dict[str, Any], seconds: SecondsByCell) -> str:  # noqa: ARG002
+    def measured(self, summary: dict[str, Any], seconds: Times) -> str:  # noqa: ARG002
         names = [*VARIANTS]
         head = ["precision", "prior sd", "step", *(f"KCC-SD, {name}" for name in names)]
         head += ["1 / ESS", "error of the mean", "error of log sd", "log posterior"]

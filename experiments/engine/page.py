@@ -8,7 +8,7 @@ from statistics import median
 from experiments.engine import figures
 from experiments.engine.records import replace_file
 from experiments.engine.runner import recorded
-from experiments.engine.tasks import Panel, SecondsByCell
+from experiments.engine.tasks import Panel, Times
 
 SLOT = "<!-- {name}: written by python -m experiments -->\n{text}<!-- end of {name} -->"
 
@@ -51,7 +51,7 @@ def fill_slot(page: str, name: str, text: str) -> str:
     return pattern.sub(lambda _: text, page)
 
 
-def _medians(seconds: SecondsByCell) -> dict[str, float]:
+def _medians(seconds: Times) -> dict[str, float]:
     """The median CPU seconds of every cell."""
     return {str(cell): round(median(times), 4) for cell, times in seconds.items() if times}
 

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from experiments.engine.executors import ONE_THREAD, perform_calls
 from experiments.engine.progress import Progress
 from experiments.engine.records import Done, Store
-from experiments.engine.tasks import Cell, Outcome, OutcomesByCell, Panel, SecondsByCell, Task
+from experiments.engine.tasks import Cell, Outcome, Outcomes, Panel, Task, Times
 
 MERGE_EVERY = 600.0  # seconds: every merge writes all records of a study anew
 
@@ -93,9 +93,7 @@ def _merge(stores: Iterable[Store]) -> None:
         store.merge()
 
 
-def recorded(
-    panel: Panel, folder: Path, quick: bool = False
-) -> tuple[OutcomesByCell, SecondsByCell]:
+def recorded(panel: Panel, folder: Path, quick: bool = False) -> tuple[Outcomes, Times]:
     """The recorded outcomes and CPU seconds of all cells of a panel, which may be empty lists."""
     outcomes: dict[Cell, list[Outcome]] = {cell: [] for cell in panel.cells(quick)}
     seconds: dict[Cell, list[float]] = {cell: [] for cell in outcomes}

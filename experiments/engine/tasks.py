@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 Value = int | float | str
 Outcome = dict[str, Any]
-OutcomesByCell = Mapping["Cell", Sequence[Outcome]]
-SecondsByCell = Mapping["Cell", Sequence[float]]
+Outcomes = Mapping["Cell", Sequence[Outcome]]  # in the order of the repetitions
+Times = Mapping["Cell", Sequence[float]]  # CPU seconds
 
 
 @dataclass(frozen=True, order=True)
@@ -129,13 +129,13 @@ class Panel(abc.ABC):
         """One repetition, as a pure function of the task."""
 
     @abc.abstractmethod
-    def summarise(self, outcomes: OutcomesByCell) -> dict[str, Any]:
+    def summarise(self, outcomes: Outcomes) -> dict[str, Any]:
         """The content of ``results/NAME.json``."""
 
     @abc.abstractmethod
-    def figure(self, summary: dict[str, Any], seconds: SecondsByCell) -> "Figure":
+    def figure(self, summary: dict[str, Any], seconds: Times) -> "Figure":
         """The figure for ``figures/NAME.png``."""
 
     @abc.abstractmethod
-    def measured(self, summary: dict[str, Any], seconds: SecondsByCell) -> str:
+    def measured(self, summary: dict[str, Any], seconds: Times) -> str:
         """The measured values as text and a table, in Markdown."""

@@ -12,15 +12,7 @@ import jax.numpy as jnp
 
 from experiments.engine import executors, figures, runner
 from experiments.engine.page import publish
-from experiments.engine.tasks import (
-    Cell,
-    Outcome,
-    OutcomesByCell,
-    Panel,
-    SecondsByCell,
-    Task,
-    make_cell,
-)
+from experiments.engine.tasks import Cell, Outcome, Outcomes, Panel, Task, Times, make_cell
 
 LOG, HANG = "TOY_LOG", "TOY_HANG"  # environment variables: a file, any text
 
@@ -47,20 +39,20 @@ class Toy(Panel):
         draws = task.draws_generator().normal(size=task["n"])
         return {"mean": float(jnp.mean(draws)), "seed": task.seed(), "none": None}
 
-    def summarise(self, outcomes: OutcomesByCell) -> dict[str, Any]:
+    def summarise(self, outcomes: Outcomes) -> dict[str, Any]:
         return {
             str(cell): [outcome["mean"] for outcome in repetitions]
             for cell, repetitions in outcomes.items()
         }
 
-    def figure(self, summary: dict[str, Any], seconds: SecondsByCell):  # noqa: ARG002
+    def figure(self, summary: dict[str, Any], seconds: Times):  # noqa: ARG002
         figure, ax = figures.new_axes("toy", "repetition", "mean")
         for name, means in summary.items():
             ax.plot(means, label=name)
         figures.legend(figure, "a note")
         return figure
 
-    def measured(self, summary: dict[str, Any], seconds: SecondsByCell) -> str:  # noqa: ARG002
+    def measured(self, summary: dict[str, Any], seconds: Times) -> str:  # noqa: ARG002
         return f"{len(summary)} cells\n"
 
 
