@@ -57,7 +57,9 @@ def fit_parameters(
     ----------
     log_density
         ``log_density(theta, x)`` with x of shape (d,), JAX-traceable, up to a constant that may
-        depend on theta. It must be twice differentiable in x and theta.
+        depend on theta. It must be twice differentiable in x and theta. It is compiled once: where
+        it reads data that change between fits, pass a new function (``functools.partial``) each
+        time, since a changed global variable goes unnoticed.
     draws
         The data, as in `sw.check`.
     theta0

@@ -1,4 +1,8 @@
-"""Sums over pairs of draws of a kernel and of its Stein kernel, tile by tile."""
+"""Sums over pairs of draws of a kernel and of its Stein kernel, tile by tile.
+
+Neither the kernel nor the draws depend on the parameters of a fit, so what is computed from them
+alone is kept, and is valid as long as nobody writes into the array of draws.
+"""
 
 import functools
 from collections.abc import Iterable, Iterator

@@ -71,7 +71,9 @@ class ParameterLayout:
 class Model:
     """A log density with parameters, and how it can be differentiated.
 
-    Equal to another model of the same function, so that functions of it are compiled once.
+    Equal to another model of the same function, so that functions of it are compiled once. What the
+    function reads from outside is then fixed as well: a global variable that changes between two
+    fits keeps its first value in the compiled code.
     """
 
     log_density: Callable[[Any, Array], Array]
