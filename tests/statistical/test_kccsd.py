@@ -1,5 +1,5 @@
 """Size and power of the test with exact conditionals (Algorithm 1), as the paper uses it; and size
-with conditionals that are learnt from next to nothing.
+with conditionals that are learned from next to nothing.
 
 Draws are said to be independent, so that the border's own test for hidden chains, which refuses
 0.4 % of independent draws, takes no part.
