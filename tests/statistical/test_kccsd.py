@@ -69,8 +69,8 @@ def test_power():
     assert _rejections_of_laplace(repetitions=100, n=200) == 100
 
 
-@pytest.mark.filterwarnings("ignore:for .* coordinates")  # that nothing was learnt
-def test_size_with_learnt_conditionals_and_the_fewest_draws():
+@pytest.mark.filterwarnings("ignore:for .* coordinates")  # that nothing was learned
+def test_size_with_learned_conditionals_and_the_fewest_draws():
     """Histograms of 6 draws, 21 tested: what is found so (experiments, panel 2) is power."""
     target = sw.Gaussian(np.zeros(D), np.eye(D))
     rejected = 0
