@@ -43,13 +43,11 @@ class Calibration:
     deciding: tuple[tuple[str, int], ...]  # per coordinate, the family and setting that decided
     families: dict[str, FamilyVerdict] = field(default_factory=dict)
 
-    def joined_with(self, exact: Float[np.ndarray, " k"] | None) -> "Calibration":
+    def joined_with(self, exact: Float[np.ndarray, " k"]) -> "Calibration":
         """With p-values of the coordinates that hold without a bootstrap, at any dependence.
 
         They get a small share of the level, the bootstrap the rest.
         """
-        if exact is None:
-            return self
 
         def either(by_signs: np.ndarray, exactly: np.ndarray) -> np.ndarray:
             least = np.minimum(by_signs / (1 - EXACT_SHARE), exactly / EXACT_SHARE)

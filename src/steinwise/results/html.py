@@ -11,6 +11,7 @@ import numpy as np
 from steinwise.results import plots, wording
 from steinwise.results.record import CheckRecord
 from steinwise.results.text import check_facts, dominance
+from steinwise.results.wording import PAGE
 
 ROWS = 1000  # the worst ones; more make a page that no browser likes
 HISTOGRAMS = 300
@@ -34,7 +35,7 @@ def page(record: CheckRecord) -> str:
             "</head>",
             "<body>",
             "<main>",
-            "<h1>Do these draws come from this density?</h1>",
+            f"<h1>{PAGE['title']}</h1>",
             *_verdict(record),
             *_table(record),
             *_advice(record),
@@ -56,7 +57,7 @@ def _verdict(record: CheckRecord) -> Iterator[str]:
         text = f"<strong>{escape(word)}</strong> {escape(rest)}"
     else:
         sentence = wording.no_misfit(record.alpha, record.findings.detectable)
-        text = f"{escape(sentence)} The p-value is {escape(p)}."
+        text = escape(f"{sentence} {wording.pvalue_sentence(p)}")
     yield f'<p class="verdict{" misfit" * record.rejected}" role="status">{text}</p>'
     for note in record.notes:
         yield f'<p class="note"><strong>Note:</strong> {escape(note)}</p>'
@@ -71,13 +72,13 @@ def _table(record: CheckRecord) -> Iterator[str]:
     ordered = record.worst_first
     sized = ordered[0].effect is not None
     sizes = ["shift", "sd"] if sized else ["value"]
-    yield "<h2>Coordinates</h2>"
+    yield f"<h2>{PAGE['coordinates']}</h2>"
     if len(ordered) > ROWS:
-        yield f'<p class="quiet">The {ROWS} worst of {len(ordered)} coordinates.</p>'
-    yield '<label for="search">Find a coordinate or a verdict</label><br>'
+        yield f'<p class="quiet">{wording.worst_shown(ROWS, len(ordered))}</p>'
+    yield f'<label for="search">{PAGE["search"]}</label><br>'
     yield '<input type="search" id="search" autocomplete="off">'
     yield '<span id="shown" class="quiet" role="status"></span>'
-    yield '<div class="scroll" tabindex="0" role="region" aria-label="Coordinates">'
+    yield f'<div class="scroll" tabindex="0" role="region" aria-label="{PAGE["coordinates"]}">'
     yield '<table id="coordinates"><thead><tr>'
     columns = [
         ("coordinate", ""),
@@ -87,7 +88,7 @@ def _table(record: CheckRecord) -> Iterator[str]:
     for name, kind in [*columns, ("verdict", "")]:
         yield f'<th scope="col" class="{kind}"><button type="button">{name}</button></th>'
     if record.findings.pit is not None:
-        yield '<th scope="col" class="optional">place in the conditional</th>'
+        yield f'<th scope="col" class="optional">{PAGE["place"]}</th>'
     yield "</tr></thead><tbody>"
     position = {c.name: k for k, c in enumerate(record.coordinates)}
     flagged = {c.name for c in record.flagged}
@@ -123,7 +124,7 @@ def _histogram(u: np.ndarray, name: str) -> str:
     level = HEIGHT * (1 - 1 / tall)
     return (
         f'<svg width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="histogram of {escape(name)} in its conditional"><path class="bars" '
+        f'aria-label="{escape(wording.histogram_label(name))}"><path class="bars" '
         f'd="{bars}"/><path class="flat" d="M0 {level:.1f}h{WIDTH}"/></svg>'
     )
 
@@ -134,7 +135,7 @@ def _advice(record: CheckRecord) -> Iterator[str]:
     keys = {
         wording.advice_key(c.kind, c.effect.spread if c.effect else 1.0) for c in record.flagged
     }
-    yield "<h2>What it means, and what to do next</h2>"
+    yield f"<h2>{PAGE['advice']}</h2>"
     meaning = wording.FLAG_MEANINGS[record.findings.flag_meaning]
     if meaning:
         yield f"<p>{escape(meaning)}</p>"
@@ -147,7 +148,7 @@ def _advice(record: CheckRecord) -> Iterator[str]:
 
 
 def _pictures(record: CheckRecord) -> Iterator[str]:
-    yield "<h2>The statistic and its null</h2>"
+    yield f"<h2>{PAGE['statistic']}</h2>"
     yield f'<div class="picture">{_svg(record)}</div>'
 
 
@@ -163,11 +164,12 @@ def _svg(record: CheckRecord) -> str:
     text = out.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
-    return text.replace("<svg", '<svg role="img" aria-label="the statistic against its null"', 1)
+    label = f'<svg role="img" aria-label="{PAGE["picture"]}"'
+    return text.replace("<svg", label, 1)
 
 
 def _obtained(record: CheckRecord) -> Iterator[str]:
-    yield "<h2>How the result was obtained</h2><dl>"
+    yield f"<h2>{PAGE['facts']}</h2><dl>"
     rows = [*check_facts(record), ("level", f"{record.alpha:g}"), ("steinwise", record.version)]
     for name, value in rows:
         yield f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>"

@@ -349,6 +349,32 @@ def quarters_fact(counts: Sequence[int]) -> str:
     return ", ".join(str(count) for count in counts) + " from each quarter of the chains"
 
 
+# -- the page -------------------------------------------------------------------------------------
+
+PAGE = {
+    "title": "Do these draws come from this density?",
+    "coordinates": "Coordinates",
+    "search": "Find a coordinate or a verdict",
+    "place": "place in the conditional",
+    "advice": "What it means, and what to do next",
+    "statistic": "The statistic and its null",
+    "picture": "the statistic against its null",
+    "facts": "How the result was obtained",
+}
+
+
+def pvalue_sentence(p: str) -> str:
+    return f"The p-value is {p}."
+
+
+def worst_shown(shown: int, coordinates: int) -> str:
+    return f"The {shown} worst of {coordinates} coordinates."
+
+
+def histogram_label(name: str) -> str:
+    return f"histogram of {name} in its conditional"
+
+
 # -- pictures --------------------------------------------------------------------------------------
 
 LABELS = {
