@@ -1,15 +1,7 @@
-r"""How strongly the coordinates of a density depend on each other, from its Hessian.
+"""How strongly the coordinates of a density depend on each other, from its Hessian.
 
-Two coordinates are independent given all others if the second derivative of log p in both is 0
-everywhere. With s the standard deviations of the draws, the coupling of two coordinates is
-
-.. math::
-    C_{ij} = \frac{M_{ij}}{\sqrt{r_i r_j}}, \qquad
-    M_{ij} = s_i s_j \Big( \mathrm{mean}_x |\partial_i \partial_j \log p(x)|^2 \Big)^{1/2}, \qquad
-    r_i = \max_j M_{ij},
-
-a number from 0 to 1 that does not depend on the scales. The derivatives are differences of scores
-at some of the draws, so every target has them.
+`sw.graphs` has the formula of a coupling. The derivatives are differences of scores at some of the
+draws, so every target has them.
 """
 
 from collections.abc import Sequence
