@@ -27,15 +27,14 @@ def test_derivatives_and_features_are_those_of_the_kernel(bandwidth) -> None:
     """Catches a sign or a bandwidth in the closed forms, which autodiff does not know."""
     kernel = RandomFourier(bandwidth, waves=7, law="imq")
     x, y, bx, by = (rows(4, 3, seed) for seed in range(4))
-    for found, expected in zip(
-        kernel.parts(x[0], y[0]), AbstractKernel.parts(kernel, x[0], y[0]), strict=True
-    ):
+    by_autodiff = jax.jit(lambda x, y: AbstractKernel.parts(kernel, x, y))
+    for found, expected in zip(kernel.parts(x[0], y[0]), by_autodiff(x[0], y[0]), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
 
     def stein(x, y, bx, by):
         return AbstractKernel.stein(kernel, x, y, bx, by)
 
-    expected = over_pairs(stein)(x, y, bx, by)
+    expected = jax.jit(over_pairs(stein))(x, y, bx, by)
     np.testing.assert_allclose(kernel.stein_gram(x, y, bx, by), expected, rtol=1e-10)
     np.testing.assert_allclose(kernel.stein(x[1], y[2], bx[1], by[2]), expected[1, 2], rtol=1e-10)
 
@@ -44,12 +43,14 @@ def test_means_over_atoms_are_those_of_all_pairs() -> None:
     """Catches a linear-time sum that is not the quadratic one."""
     kernel, weights = RandomFourier(0.8, waves=6), jnp.asarray([0.5, 0.2, 0.2, 0.1])
     (x,), (b,), y, by = rows(1, 2), rows(1, 2, 1), rows(4, 2, 2), rows(4, 2, 3)
+
+    @jax.jit
+    def quadratic(x, b, y, by, weights):
+        mean = AbstractKernel.stein_mean(kernel, x, b, y, by, weights)
+        return mean, AbstractKernel.stein_norm(kernel, y, by, weights)
+
     linear = kernel.stein_mean(x, b, y, by, weights), kernel.stein_norm(y, by, weights)
-    quadratic = (
-        AbstractKernel.stein_mean(kernel, x, b, y, by, weights),
-        AbstractKernel.stein_norm(kernel, y, by, weights),
-    )
-    np.testing.assert_allclose(linear, quadratic, rtol=1e-10)
+    np.testing.assert_allclose(linear, quadratic(x, b, y, by, weights), rtol=1e-10)
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -92,11 +93,11 @@ def test_a_vector_of_bandwidths_is_one_per_coordinate() -> None:
     """Catches waves that are shared where the width is not."""
     widths = np.array([0.5, 2.0])
     x, y = rows(5, 2), rows(10, 3).reshape(5, 2, 3)
-    weights = jnp.full(y.shape, 1 / 3)
-    together = functional.kccsd_contributions(RandomFourier(widths), x, -x, y, -y, weights)
+    weights, contributions = jnp.full(y.shape, 1 / 3), jax.jit(functional.kccsd_contributions)
+    together = contributions(RandomFourier(widths), x, -x, y, -y, weights)
     for j, width in enumerate(widths):
         own = slice(j, j + 1)
-        alone = functional.kccsd_contributions(
+        alone = contributions(
             RandomFourier(width), x[:, own], -x[:, own], y[:, own], -y[:, own], weights[:, own]
         )
         np.testing.assert_allclose(together[:, own], alone, rtol=1e-10)

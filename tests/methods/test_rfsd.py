@@ -100,7 +100,7 @@ def test_the_pure_function_gives_the_same_squares(kind: Kind, d: int) -> None:
 
     with jax.enable_x64(True):
         found = jax.jit(total)(jnp.asarray(x))
-        slopes = jax.jacobian(lambda x: total(x)[-1])(jnp.asarray(x))
+        slopes = jax.jit(jax.jacobian(lambda x: total(x)[-1]))(jnp.asarray(x))
     expected = means(x, RFSD(kind, locations=z)).log_squares()
     np.testing.assert_allclose(found[:-1], expected, atol=1e-9)
     assert found[-1] == pytest.approx(np.logaddexp.reduce(expected), abs=1e-9)
