@@ -1,6 +1,7 @@
 """What every method owes its user, whatever it computes."""
 
 import json
+import pickle
 import warnings
 from dataclasses import replace
 
@@ -52,7 +53,7 @@ def test_wrong_draws_are_found(name: str) -> None:
 
     KCC-SD is fed with the target's own conditionals here, and then sees nothing, as it must.
     """
-    assert check(name, draws(0, n=400) + 1.0).rejected
+    assert check(name, draws(0, n=300) + 1.0).rejected
 
 
 @pytest.mark.parametrize(
@@ -212,6 +213,7 @@ def test_chains_get_a_verdict_and_the_result_has_its_fields(name: str) -> None:
     assert all(0 < c.pvalue <= c.adjusted_pvalue <= 1 for c in result.coordinates)
     assert result.description in str(result)
     assert json.loads(result.to_json())["method"] == result.method
+    assert pickle.loads(pickle.dumps(result)).to_json() == result.to_json()  # as workers send it
     assert result.draws.n_draws * 4 + result.draws.held_out == 800
     assert len(result.null) == 99
 
