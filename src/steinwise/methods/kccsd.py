@@ -227,7 +227,7 @@ class FittedKCCSD(AbstractFitted[KCCSD]):
 
     def contributions_by(self, statistic: AbstractStatistic) -> Callable[[], np.ndarray] | None:
         assert isinstance(statistic, Mean)
-        return lambda: statistic.contributions
+        return statistic.each_draw
 
     def findings(
         self,

@@ -34,3 +34,7 @@ class Mean(AbstractStatistic):
 
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
         yield BatchSums(batches.sums(self.contributions).T[None], batches)
+
+    def each_draw(self) -> Float[np.ndarray, "n k"]:
+        """What each draw adds."""
+        return self.contributions
