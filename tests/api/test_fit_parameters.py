@@ -50,23 +50,6 @@ def test_ksd_solves_the_first_order_condition_of_the_u_statistic():
     assert fit.identified
 
 
-def test_its_errors_are_those_of_the_jackknife():
-    """Half of the sandwich left out, or a factor of 2, would show."""
-    x = _draws(1, 60)
-    method = sw.methods.KSD(RBF)
-    fit = sw.fit_parameters(natural, x, TRUTH, method=method, independent=True)
-    without = np.array(
-        [
-            sw.fit_parameters(
-                natural, np.delete(x, i, axis=0), fit.vector, method=method, independent=True
-            ).vector
-            for i in range(len(x))
-        ]
-    )
-    expected = np.sqrt(((without - without.mean(axis=0)) ** 2).sum(axis=0) * 59 / 60)
-    assert fit.standard_errors == pytest.approx(expected, rel=0.25)
-
-
 def wrong_distribution(key, x, n_atoms):
     """Nothing like the draws."""
     return np.random.default_rng(key).normal(-1.0, 3.0, size=(*x.shape, n_atoms))

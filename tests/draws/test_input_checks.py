@@ -134,18 +134,3 @@ def test_a_chain_that_swings_back_and_forth_in_size_is_refused():
     scale = np.exp(_chain(2000, 1, rho=0.95))
     with pytest.raises(sw.InputError, match="distances"):
         Samples.of(scale * _draws(2000, 2, seed=1))
-
-
-@pytest.mark.parametrize("n", [50, 1000])
-def test_independent_rows_are_seldom_refused(n):
-    """A level far above its 0.4 %: of 300 independent sets at most 3 are refused."""
-    refused = 0
-    for seed in range(300):
-        rng = np.random.default_rng([n, seed])
-        mixing = rng.normal(size=(4, 4))
-        draws = rng.standard_t(3, size=(n, 4)) @ mixing  # heavy tails, correlated coordinates
-        try:
-            Samples.of(draws)
-        except sw.InputError:
-            refused += 1
-    assert refused <= 3
