@@ -13,7 +13,7 @@ CPUS   ?= 2
 help:
 	@echo "make demo              install and run the main job on a built-in example"
 	@echo "make test              install, lint, type-check and run the tests"
-	@echo "make coverage          the lines of src that make test does not run"
+	@echo "make coverage          the lines of src that make test and make test-scale do not run"
 	@echo "make docs              build the documentation into out/docs, in an environment of its own"
 	@echo "make test-scale        memory budgets, stored draws and clusters, in processes of their own"
 	@echo "make test-experiments  the paper's panels, each on a small scale"
@@ -56,10 +56,10 @@ lint: $(VENV)/.test
 
 # what has a target of its own is left out
 TEST = -n $(CPUS) -m "not full" src tests experiments README.md \
-  --ignore tests/experiments --ignore tests/scale --ignore tests/statistical
+  --ignore tests/experiments --ignore tests/statistical
 
 test: lint
-	$(BIN)/python -m pytest $(TEST)
+	$(BIN)/python -m pytest $(TEST) --ignore tests/scale
 
 coverage: $(VENV)/.test
 	$(BIN)/python -m pytest $(TEST) --cov --cov-report term-missing:skip-covered
