@@ -118,3 +118,20 @@ def test_an_unknown_set_is_named():
     found = sw.compare({"a": _normal(0), "b": _normal(1)}, TARGET)
     with pytest.raises(sw.InputError, match="there is no 'c'"):
         found.difference("a", "c")
+
+
+def test_notes_on_a_set_come_as_warnings_with_its_name():
+    """Catches a warm-up that only those hear of who print the result."""
+    drifting = _chain(5, 0.5)
+    drifting += 20 * 0.5 ** np.arange(1000)[:, None]
+    with pytest.warns(sw.SteinwiseWarning, match="^drifting: "):
+        found = sw.compare({"settled": _chain(6, 0.5), "drifting": drifting}, TARGET, method=FIXED)
+    assert found.notes[0].startswith("drifting: ")
+
+
+@pytest.mark.parametrize("method", [sw.methods.KSD(linear=True), sw.methods.KSD(bootstrap="draws")])
+def test_a_ksd_whose_values_cannot_be_compared_is_refused(method) -> None:
+    """Catches sets ranked by an estimator that leaves most pairs out, or a null of single draws."""
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    with pytest.raises(sw.InputError, match="do not compare two"):
+        sw.compare({"a": x, "b": x + 1}, sw.Gaussian([0, 0], np.eye(2)), method=method)
