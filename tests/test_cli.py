@@ -119,6 +119,24 @@ def test_wrong_usage_and_wrong_input(folder, capsys, arguments, target: str, mes
     assert printed.out == ""
 
 
+def test_a_target_in_another_kind_of_file_is_answered(folder: Path, capsys) -> None:
+    (folder / "target.txt").write_text(TARGET)
+    arguments = ["check", str(folder / "right.npz"), "--target", f"{folder / 'target.txt'}:normal"]
+    assert run(arguments) == 2
+    assert "is not a Python file" in capsys.readouterr().err
+
+
+def test_an_interruption_is_no_verdict(folder: Path, capsys, monkeypatch) -> None:
+    """Catches a traceback, and an exit status that looks like a verdict."""
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("steinwise.api.check.plan_batches", interrupted)
+    assert call(folder, "check", "right.npz") == 3
+    assert "interrupted" in capsys.readouterr().err
+
+
 def test_a_target_file_that_fails_names_the_line(folder: Path, capsys) -> None:
     (folder / "target.py").write_text("x = 1\nraise OSError('no data')\n")
     assert call(folder, "check", "right.npz") == 2

@@ -76,6 +76,15 @@ def test_the_standard_error_is_the_spread_over_data_sets(measure) -> None:
     assert np.mean(errors) == pytest.approx(spread, rel=0.35)  # 4 standard errors of the spread
 
 
+def test_one_coordinate_at_random_has_no_standard_error() -> None:
+    """Catches an error that forgets the choice: one coordinate does not tell how they differ."""
+    sampler = sw.conditionals.Sampler(lambda _, x, n_atoms: np.zeros((*x.shape, n_atoms)))
+    chosen = sw.kccsd(X, TARGET, conditional=sampler, coordinates=1)
+    assert chosen.standard_error is None
+    assert chosen.per_coordinate is not None
+    assert chosen.value == pytest.approx(5 * chosen.per_coordinate[0])
+
+
 def test_bad_estimator_and_too_few_draws() -> None:
     with pytest.raises(sw.InputError, match="estimator is 'w'"):
         sw.sksd(X, TARGET, estimator="w")  # type: ignore[arg-type]

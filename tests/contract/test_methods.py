@@ -42,6 +42,12 @@ def check(name: str, x: np.ndarray, **options) -> sw.CheckResult:
 each = pytest.mark.parametrize("name", METHODS)
 
 
+@each
+def test_every_method_describes_itself_in_a_line(name: str) -> None:
+    """Catches a method whose heading in the report is empty, or runs over the page."""
+    assert 3 <= len(method(name, 2).describe()) <= 100
+
+
 def test_every_public_method_is_under_contract() -> None:
     """Catches a method that was added without its entry here."""
     assert {type(method(name, 2)) for name in METHODS} >= {by_name(name) for name in NAMES}

@@ -90,3 +90,10 @@ def test_every_suffix_that_the_message_names_has_a_reader(tmp_path: Path) -> Non
     promised = str(caught.value).partition("expected one of ")[2].partition(". ")[0]
     assert promised.split(", ") == list(READERS)
     assert "sw.from_arviz" in str(caught.value)
+
+
+def test_a_file_that_was_cut_off_is_answered(tmp_path: Path) -> None:
+    np.save(tmp_path / "whole.npy", np.ones((100, 2)))
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "whole.npy").read_bytes()[:500])
+    with pytest.raises(sw.InputError, match=r"cut\.npy cannot be read"):
+        read_draws(tmp_path / "cut.npy")

@@ -84,3 +84,16 @@ def test_a_method_takes_a_kernel_and_not_its_name(method, bad):
     """An attribute error when the draws have been read and scored."""
     with pytest.raises(sw.InputError, match=r"(?s)kernel is .*expected one kernel such as"):
         method(bad)
+
+
+def test_a_sum_of_kernels_keeps_its_digits_far_from_the_origin():
+    """Catches a sum that does not know that its parts depend on x - y alone."""
+    far = 2.0**24
+    x, target = points(2, 100) + far, sw.Gaussian(np.full(2, far), np.eye(2))
+    method = sw.methods.KSD(RBF(1.0) + sw.kernels.IMQ(2.0) * RBF(1.0))
+    half, full = (
+        sw.check(x, target, method=method, n_bootstrap=99, dtype=dtype, independent=True)
+        for dtype in ("float32", "float64")
+    )
+    assert half.statistic == pytest.approx(full.statistic, rel=1e-4)
+    assert not (RBF(1.0) + Tilted(0.3)).translation_invariant

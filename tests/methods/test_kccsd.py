@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import steinwise as sw
+from steinwise._internal.run_options import RunOptions
+from steinwise.draws.samples import Samples
 from steinwise.kernels import IMQ, RBF, HyperbolicSecant, Matern52
 
 GRID = np.linspace(-9, 9, 361)  # standard normal quadrature: the trapezoid rule is exact here
@@ -395,6 +397,11 @@ def test_the_witness_refuses_other_shapes_and_blocks_have_none():
     with pytest.raises(sw.InputError, match=r"x has shape \(40, 3\)"):
         known(found.witness)(np.zeros((40, 3)))
     assert sw.kccsd(draws, target, conditional=sampler, blocks=[[0, 1]]).witness is None
+    fitted = next(
+        sw.methods.KCCSD(sampler, blocks=[[0, 1]]).prepare(Samples.of(draws), target, RunOptions())
+    )
+    with pytest.raises(sw.InputError, match="drop blocks="):
+        fitted.witness(target, run)
 
 
 # -- the same numbers, however they are computed -------------------------------------------------

@@ -10,6 +10,7 @@ from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batches import cut_by_length
 from steinwise.calibration.signs import bootstrap, rademacher
 from steinwise.draws.samples import Samples
+from steinwise.methods import ksdagg
 from steinwise.methods.ksdagg import FittedKSDAgg, KSDAgg, imq_tiles
 
 X = np.random.default_rng(0).laplace(0, 1 / np.sqrt(2), (200, 5))
@@ -73,3 +74,14 @@ def test_bandwidths_may_be_numbers_of_any_kind() -> None:
     assert KSDAgg(np.int64(5)).resolve(X, 0) == pytest.approx(KSDAgg(5).resolve(X, 0))  # type: ignore[arg-type]
     for given in (np.array([1.0, 2.0]), [1, 2], (1.0, 2.0)):
         np.testing.assert_array_equal(KSDAgg(given).resolve(X, 0), [1.0, 2.0])  # type: ignore[arg-type]
+
+
+def test_of_many_draws_some_give_the_largest_distance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches bandwidths that need all pairs of a million draws, or that no seed decides."""
+    rows = np.random.default_rng(3).normal(size=(200, 2)) * 10
+    every = KSDAgg().resolve(rows, 0)
+    monkeypatch.setattr(ksdagg, "MOST_ROWS", 50)
+    some, again, others = (KSDAgg().resolve(rows, seed) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(some, again)
+    assert 0.5 * every[-1] < some[-1] <= every[-1]
+    assert some[-1] != others[-1]

@@ -354,3 +354,15 @@ def test_the_null_of_the_target_refuses_chains() -> None:
     method = RFSD(null="target", target_draws=target_normals)
     with pytest.raises(InputError, match=r"(?s)signs.*independent=True"):
         sw.check(target_normals(17, 400)[None], normal(3), method=method)
+
+
+def test_a_function_that_does_not_tell_what_it_takes_is_accepted() -> None:
+    """Catches compiled functions that are refused although they can be called."""
+    assert RFSD(null="target", target_draws=max).target_draws is max
+
+
+def test_draws_of_which_most_are_equal_are_answered() -> None:
+    x = np.zeros((60, 2))
+    x[:10] = target_normals(17, 10, d=2)
+    with pytest.raises(InputError, match="the median distance is 0"):
+        sw.rfsd(x, normal(2), kind="sech", locations=np.ones((3, 2)), independent=True)

@@ -356,3 +356,18 @@ def test_too_few_draws_to_learn_from() -> None:
     x = np.random.default_rng(13).normal(size=(40, 2))
     with pytest.raises(sw.TooFewDraws, match="holds out 8 of 40 draws"):
         sw.check(x, targets.standard(2), method=SlicedKSD("active"))
+
+
+def test_given_directions_are_used_as_unit_vectors() -> None:
+    """Catches directions that are learned all the same, or that count by their length."""
+    x = np.random.default_rng(14).normal(size=(100, 3))
+    given, longer, axes = (
+        sw.check(x, targets.standard(3), method=SlicedKSD("learned", directions=rows))
+        for rows in (slanted(3), 5.0 * slanted(3), np.eye(3))
+    )
+    assert given.draws.held_out == 0
+    assert longer.statistic == pytest.approx(given.statistic)
+    assert axes.statistic == pytest.approx(
+        sw.check(x, targets.standard(3), method="sksd").statistic
+    )
+    assert axes.statistic != pytest.approx(given.statistic)

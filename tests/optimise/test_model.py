@@ -1,9 +1,11 @@
 """Models with parameters: their layout, and functions of rows within a memory budget."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import steinwise as sw
 from steinwise.optimise.model import Model, ParameterLayout, model_scores
 
 
@@ -41,3 +43,18 @@ def test_models_of_one_function_are_equal() -> None:
     """Catches a model that is compiled anew in every fit."""
     assert make_model()[0] == make_model()[0]
     assert hash(make_model()[0]) == hash(make_model()[0])
+
+
+def test_a_density_without_second_derivatives_is_answered() -> None:
+    """Catches an error of JAX from deep inside the search."""
+
+    def looping(theta, x):
+        def body(state):
+            return state[0] + 1, state[1] - jnp.sum((x - theta) ** 2)
+
+        start = 0, jnp.zeros_like(jnp.sum(x))
+        return jax.lax.while_loop(lambda state: state[0] < 2, body, start)[1]
+
+    draws = np.random.default_rng(0).normal(size=(50, 1))
+    with pytest.raises(sw.TargetError, match="cannot be differentiated twice.*while_loop"):
+        sw.fit_parameters(looping, draws, 0.0)

@@ -1,5 +1,6 @@
 """The HTML report: complete, escaped, bounded, and alone."""
 
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -122,3 +123,9 @@ def test_many_coordinates_stay_usable() -> None:
     assert page.count("tr") == 1001
     assert "The 1000 worst of 5000 coordinates." in " ".join(page.text)
     assert text.index("theta[0]<") < text.index("theta[4999]<")
+
+
+def test_notes_are_on_the_page() -> None:
+    """Catches a page that keeps to itself what the report says about the draws."""
+    result = replace(check(2, 0.0), notes=("some draws are <odd>",))
+    assert "Note: some draws are <odd>" in " ".join(" ".join(Page(result.to_html()).text).split())

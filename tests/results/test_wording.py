@@ -168,3 +168,15 @@ def test_no_sentence_is_written_a_second_time() -> None:
         if sentence in text
     ]
     assert twice == []
+
+
+def test_draws_that_dominate_without_lying_far_out() -> None:
+    one = wording.dominating(["draw 3"], 2, far_out=False)
+    assert one == "One draw makes up half of the statistic: draw 3. Look there first."
+    two = wording.dominating(["draw 3", "draw 5"], 2, far_out=False)
+    assert two.startswith("2 draws make up half of the statistic: draw 3")
+
+
+def test_many_counts_are_told_by_their_range() -> None:
+    assert wording.counts_fact([3, 1, 2]) == "3, 1, 2"
+    assert wording.counts_fact(list(range(5, 20))) == "5 to 19"

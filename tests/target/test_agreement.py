@@ -94,3 +94,32 @@ def test_the_memory_budget_changes_no_number(name):
     )
     for one, other in zip(small, large, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_values_along_coordinates_agree(target):
+    """A constant that differs from point to point of a line, or the slope of another line."""
+    values, slopes = target.line_values(X, COORDINATES, LINE_POINTS)
+    np.testing.assert_allclose(slopes, target.line_scores(X, COORDINATES, LINE_POINTS), atol=1e-10)
+    if values is not None:
+        moved = np.repeat(X[:, None, None], LINE_POINTS.shape[1], axis=1)
+        moved = np.repeat(moved, LINE_POINTS.shape[2], axis=2)
+        for c, j in enumerate(COORDINATES):
+            moved[:, c, :, j] = LINE_POINTS[:, c]
+        assert_equal_up_to_a_constant(values, moved)
+
+
+def test_values_along_directions_agree(target):
+    """Steps in other units than those of the direction, or a direction that is normalised."""
+    directions = np.random.default_rng(1).normal(size=(2, D))
+    values, slopes = target.direction_values(X, directions, LINE_POINTS)
+    moved = X[:, None, None] + LINE_POINTS[..., None] * directions[:, None]
+    expected = np.einsum("ncmd,cd->ncm", (MEAN - moved) @ PRECISION, directions)
+    np.testing.assert_allclose(slopes, expected, atol=1e-9)
+    if values is not None:
+        assert_equal_up_to_a_constant(values, moved)
+
+
+def assert_equal_up_to_a_constant(values, points):
+    away = points - MEAN
+    expected = -0.5 * np.einsum("ncmd,de,ncme->ncm", away, PRECISION, away)
+    np.testing.assert_allclose(values - values[..., :1], expected - expected[..., :1], atol=1e-9)

@@ -1,5 +1,6 @@
 """What users pass as a target."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -28,3 +29,14 @@ def test_a_function_is_compiled_once_however_often_it_is_passed():
     assert as_target(log_density) is as_target(log_density)
     target = sw.Target(log_density)
     assert as_target(target) is target
+
+
+class Steep:
+    """A log density that is an object: anything that can be called with a draw."""
+
+    def __call__(self, x):
+        return -2.0 * jnp.sum(x**2)
+
+
+def test_an_object_that_can_be_called_is_a_log_density():
+    np.testing.assert_allclose(as_target(Steep()).score(X), -4.0 * X)

@@ -7,6 +7,7 @@ import pytest
 
 import steinwise as sw
 from steinwise.methods.transported import Transported
+from steinwise.methods.transported.effects import NormalScoreSums
 from steinwise.methods.transported.features import Features
 
 
@@ -150,3 +151,10 @@ def test_float32_sums_change_the_numbers_little() -> None:
     assert half.pvalue == pytest.approx(full.pvalue, abs=0.003)
     with pytest.raises(sw.InputError, match="dtype is 'float16': expected one of"):
         sw.check(draws, target, dtype="float16")
+
+
+def test_draws_that_are_all_held_out_change_nothing() -> None:
+    """Catches the least of no numbers, where a slab has only draws that are not tested."""
+    sums = NormalScoreSums.none(2)
+    assert sums.with_draws(np.full((3, 2), 0.4), np.zeros(3), 1e-3) is sums
+    assert (sums.with_draws(np.full((3, 2), 0.4), np.array([0, 1, 1.0]), 1e-3).draws == 2).all()

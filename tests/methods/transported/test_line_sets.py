@@ -132,3 +132,22 @@ def test_counting_directions_does_not_touch_the_threads(monkeypatch: pytest.Monk
     """Catches the limit on a function that computes nothing, as it once was."""
     monkeypatch.setattr(threads, "_controller", lambda: pytest.fail("the threads were limited"))
     assert [most_directions(d) for d in (1, 2, 50)] == [0, 2, 10]
+
+
+def test_more_coordinates_than_held_out_draws_have_directions_too() -> None:
+    """Catches a decomposition of a matrix that is as wide as there are coordinates."""
+    rng = np.random.default_rng(15)
+    draws = rng.normal(size=(150, 80)) + 3 * rng.normal(size=(150, 1))  # 30 are held out
+    lines = direction_lines(Samples.of(draws, independent=True))
+    assert lines is not None
+    held_out = draws[:30] - draws[:30].mean(axis=0)
+    leading = np.linalg.eigh(np.cov((held_out / held_out.std(axis=0)).T))[1][:, -1]
+    assert abs(lines.directions[0] / held_out.std(axis=0) @ leading) == pytest.approx(1.0)
+
+
+def test_no_direction_where_a_held_out_coordinate_never_moves() -> None:
+    """Catches a division by a spread of 0: a discrete coordinate, or a chain that starts stuck."""
+    draws = np.random.default_rng(16).multivariate_normal(np.zeros(3), long(3), 200)
+    assert direction_lines(Samples.of(draws, independent=True)) is not None
+    draws[:40, 1] = 0.5
+    assert direction_lines(Samples.of(draws, independent=True)) is None
