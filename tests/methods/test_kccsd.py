@@ -397,9 +397,8 @@ def test_the_witness_refuses_other_shapes_and_blocks_have_none():
     with pytest.raises(sw.InputError, match=r"x has shape \(40, 3\)"):
         known(found.witness)(np.zeros((40, 3)))
     assert sw.kccsd(draws, target, conditional=sampler, blocks=[[0, 1]]).witness is None
-    fitted = next(
-        sw.methods.KCCSD(sampler, blocks=[[0, 1]]).prepare(Samples.of(draws), target, RunOptions())
-    )
+    method, run = sw.methods.KCCSD(sampler, blocks=[[0, 1]]), RunOptions()
+    fitted = next(method.prepare(Samples.of(draws), target, run))
     with pytest.raises(sw.InputError, match="drop blocks="):
         fitted.witness(target, run)
 

@@ -56,5 +56,5 @@ def test_a_density_without_second_derivatives_is_answered() -> None:
         return jax.lax.while_loop(lambda state: state[0] < 2, body, start)[1]
 
     draws = np.random.default_rng(0).normal(size=(50, 1))
-    with pytest.raises(sw.TargetError, match="cannot be differentiated twice.*while_loop"):
+    with pytest.raises(sw.TargetError, match=r"cannot be differentiated twice.*while_loop"):
         sw.fit_parameters(looping, draws, 0.0)
