@@ -147,6 +147,18 @@ def test_dask_gives_the_numbers_of_one_machine(kind: str) -> None:
     np.testing.assert_allclose(one.findings.pit, other.findings.pit, atol=1e-12)
 
 
+def test_a_budget_of_evaluations_leaves_out_the_same_stored_draws() -> None:
+    """Catches stored draws that are thinned across chains, or chunk by chunk."""
+    draws = simulate.autoregressive(np.random.default_rng(4), np.full(3, 0.3), 3, 800)
+    stored = from_array(draws, chunks=(1, 300, 3))
+    target = sw.Target.from_score(lambda x: -x)
+    options: dict[str, Any] = {"method": "transported", "evaluations": 200_000, "n_bootstrap": 99}
+    with pytest.warns(sw.SteinwiseWarning, match="draws was tested"):
+        one, other = (sw.check(x, target, **options) for x in (draws, stored))
+    assert one.draws.n_draws == other.draws.n_draws < 800
+    np.testing.assert_allclose(numbers(one), numbers(other), rtol=1e-9)
+
+
 class DiesOnce:
     """A score whose first worker to see a certain draw is killed, and a record of all calls."""
 
