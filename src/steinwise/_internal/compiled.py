@@ -4,19 +4,35 @@ JAX compiles a function anew for every shape of its arguments. So rows are passe
 size: the last chunk is padded with copies of its own rows, and the results for these are cut off.
 """
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import jax
 import numpy as np
 
+from steinwise._internal.constants import own_constants
+from steinwise._internal.fork import refuse_forked_process
 from steinwise._internal.memory import chunks
 
 
-def precision(wide: bool = True) -> AbstractContextManager:
-    """Work in 64 bit, or else in 32 bit, whatever JAX's configuration; for this thread only."""
-    return jax.enable_x64(wide)
+@contextmanager
+def precision(wide: bool = True) -> Iterator[None]:
+    """Work in 64 bit, or else in 32 bit, whatever JAX's configuration; for this thread only.
+
+    Settings with which JAX raises are switched off: promotion of ranks and dtypes, NaN far out on a
+    line, arrays that move from the host. They change no number, in our code or in the user's.
+    """
+    refuse_forked_process()
+    with ExitStack() as settings:
+        settings.enter_context(jax.enable_x64(wide))
+        settings.enter_context(jax.numpy_rank_promotion("allow"))
+        settings.enter_context(jax.numpy_dtype_promotion("standard"))
+        settings.enter_context(jax.debug_nans(False))
+        settings.enter_context(jax.debug_infs(False))
+        settings.enter_context(jax.transfer_guard("allow"))
+        settings.enter_context(own_constants())
+        yield
 
 
 def call_in_chunks(

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from steinwise._internal.escaping import printable
 from steinwise._internal.random import stream
 from steinwise._internal.validation import is_whole, require_whole
 from steinwise.errors import InputError
@@ -34,7 +35,7 @@ def choose_coordinates(coordinates: Any, names: Sequence[str], seed: object = 0)
         elif isinstance(coordinate, str) and coordinate in position:
             numbers.append(position[coordinate])
         else:
-            shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+            shown = ", ".join(map(printable, names[:5])) + (", ..." if len(names) > 5 else "")
             raise InputError(
                 f"there is no coordinate {coordinate!r}; there are {len(names)}: {shown}."
             )

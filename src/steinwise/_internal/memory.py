@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from steinwise.errors import InputError
 
 SMALLEST_BUDGET = 2**20  # less would cut large problems into single rows
+LARGEST_BUDGET = 2.0**63 - 2**10  # sizes are 64-bit integers
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
@@ -24,10 +25,12 @@ def budget_bytes(memory: str | int | float) -> int:
             f"memory is {memory!r}: expected a number of bytes or a string such as '1GiB' or "
             "'500MB'."
         )
-    size = int(float(match[1]) * _UNITS[match[2].upper()])
+    size = float(match[1]) * _UNITS[match[2].upper()]
     if size < SMALLEST_BUDGET:
-        raise InputError(f"memory is {memory!r}, {size} bytes: at least 1MiB is needed.")
-    return size
+        raise InputError(f"memory is {memory!r}, {size:g} bytes: at least 1MiB is needed.")
+    if size > LARGEST_BUDGET:
+        raise InputError(f"memory is {memory!r}, {size:g} bytes: no machine has 2^63 bytes.")
+    return int(size)
 
 
 def chunks(n: int, size: int) -> Iterator[slice]:

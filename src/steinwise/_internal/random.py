@@ -25,7 +25,7 @@ def seed_words(seed: object) -> list[int]:
         if jax.dtypes.issubdtype(seed.dtype, jax.dtypes.prng_key):  # type: ignore[attr-defined]
             words = jax.random.key_data(seed)  # type: ignore[arg-type]
         words = np.asarray(words)
-        if words.dtype == np.uint32 and words.ndim == 1:
+        if words.dtype == np.uint32 and words.ndim == 1 and words.size:
             return [int(word) for word in words]
     raise InputError(
         f"seed is {seed!r} of type {type(seed).__name__}: expected a non-negative integer or "

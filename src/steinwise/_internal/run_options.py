@@ -1,8 +1,11 @@
 """How a computation is carried out: seed, memory, precision, progress."""
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from steinwise._internal.validation import require_flag
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -17,7 +20,24 @@ class RunOptions:
     seed: object = 0
     memory: int = 2**30  # bytes for working arrays
     dtype: str = "float64"  # of the bulk of the arithmetic
-    progress: bool | None = None  # None: on a terminal only
+    progress: bool | None = None  # None: on a terminal, and in a notebook
+
+    def __post_init__(self) -> None:
+        if self.progress is not None:
+            require_flag("progress", self.progress)
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether progress bars are shown."""
+        if self.progress is not None:
+            return self.progress
+        return (sys.stderr is not None and sys.stderr.isatty()) or _in_notebook()
+
+    def announce(self, text: str) -> None:
+        """Say something about the progress, above the bars."""
+        from tqdm import tqdm
+
+        tqdm.write(text, file=sys.stderr)
 
     def bar(self, steps: Iterable[_Step], total: int, label: str) -> Iterable[_Step]:
         """The steps, with a progress bar that follows them."""
@@ -28,7 +48,17 @@ class RunOptions:
         return self._tqdm(total=total, unit=unit, unit_scale=True, desc=label)
 
     def _tqdm(self, *steps: Any, **options: Any) -> "tqdm":
-        from tqdm import tqdm
+        if not self.shows_progress:
+            from tqdm import tqdm
 
-        hidden = None if self.progress is None else not self.progress
-        return tqdm(*steps, disable=hidden, leave=False, **options)
+            return tqdm(*steps, disable=True, **options)
+        from tqdm.auto import tqdm
+
+        return tqdm(*steps, leave=False, **options)
+
+
+def _in_notebook() -> bool:
+    """Whether this runs in a kernel of Jupyter, whose output is no terminal."""
+    shell = sys.modules.get("IPython")
+    found = None if shell is None else shell.get_ipython()
+    return found is not None and getattr(found, "kernel", None) is not None

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from steinwise._internal.indices import evenly_spaced_indices
+from steinwise.draws.normal_scores import rank_rows
 
 # Diagnostics use at most this many columns, evenly spaced: this bounds their cost in high
 # dimensions, at the price that a slow column between two of them is missed.
@@ -13,8 +14,12 @@ MOST_COLUMNS = 256
 # Draws that really are independent are refused with this probability: small enough that few users
 # meet it, large enough to find a chain with autocorrelation 0.1 in 1000 draws of 10 coordinates.
 HIDDEN_CHAIN_LEVEL = 0.004
+# The least standard deviation of a coordinate's normal scores for it to be searched: scores of a
+# discrete one that takes a value in nine draws of ten are too skewed for the tails used here.
+LEAST_SPREAD = 0.5
 HIDDEN_CHAIN_LAGS = 10  # finds up to ten chains that were interleaved draw by draw
 HIDDEN_CHAIN_ENTRIES = 2_000_000  # numbers that are ranked: one to three seconds of work
+FEWEST_DRAWS = 4  # of a chain, to speak of its autocorrelation
 DRIFT_LEVEL = 1e-4  # of a false note about warm-up; a start that matters is many sds away
 # Times as far out as the furthest later window: at 3, chains of Cauchy draws give a false note less
 # than once in a hundred times.
@@ -33,32 +38,74 @@ class Autocorrelation(NamedTuple):
 def autocorrelation_times(columns: Float[np.ndarray, "chain draw q"]) -> np.ndarray:
     """The integrated autocorrelation time of each column, by Geyer's initial sequence.
 
-    Each chain is centred by itself: differences between chains are the business of R-hat, and would
-    otherwise pass for autocorrelation within chains.
+    Sums of two neighbouring autocorrelations, as long as they are positive, and none larger than
+    the one before it. The same as arviz-stats gives, for all columns at once: one by one they take
+    five times as long. Each chain is centred by itself: differences between chains are the business
+    of R-hat, and would otherwise pass for autocorrelation within chains.
     """
-    from arviz_stats.base.array import array_stats
-
+    chains, n, q = columns.shape
+    if n < FEWEST_DRAWS:
+        return np.full(q, np.nan)
     centred = columns - columns.mean(axis=1, keepdims=True)
     spread = np.abs(centred).max(axis=(0, 1))
-    centred = centred / np.where(spread > 0, spread, 1.0)  # arviz takes tiny ranges for constants
-    effective = array_stats.ess(centred, chain_axis=0, draw_axis=1, method="identity")
-    return columns.shape[0] * columns.shape[1] / np.asarray(effective, dtype=float)
+    moves = spread > 0
+    centred = centred / np.where(moves, spread, 1.0)
+    rho = _autocorrelations(np.moveaxis(centred, 2, 0))
+    pairs = rho[:, : n - n % 2].reshape(q, -1, 2).sum(axis=2)
+    last = -(-(n - 4) // 2)  # the pair at which the longest sequence ends
+    positive = np.logical_and.accumulate(pairs[:, 1 : last + 1] > 0, axis=1)
+    end = np.minimum(1 + positive.sum(axis=1), last)
+    summed = np.where(np.arange(pairs.shape[1]) < end[:, None], pairs, 0.0)
+    total = np.minimum.accumulate(summed, axis=1).sum(axis=1)
+    # of the pair that ends it, the first one if that is positive
+    rest = np.maximum(np.take_along_axis(rho, 2 * end[:, None], axis=1)[:, 0], 0.0)
+    times = np.maximum(2 * total - 1 + rest, 1 / np.log10(chains * n))
+    return np.where(moves, times, 1.0)
+
+
+def _autocorrelations(centred: Float[np.ndarray, "q chain draw"]) -> Float[np.ndarray, "q draw"]:
+    """Of all lags, over all chains; that of lag 0 is 1."""
+    from scipy.fft import next_fast_len
+
+    n = centred.shape[2]
+    length = next_fast_len(2 * n, real=True)
+    power = np.abs(np.fft.rfft(centred, length, axis=2)) ** 2
+    covariances = np.fft.irfft(power.mean(axis=1), length, axis=1)[:, :n] / n
+    variance = covariances[:, :1]
+    shift = variance / (n - 1)  # the variance of draws is by n - 1, that of lags by n
+    rho = 1 - (variance + shift - covariances) / np.where(variance > 0, variance, 1.0)
+    rho[:, 0] = 1.0
+    return rho
 
 
 def rhat(values: Float[np.ndarray, "chain draw d"]) -> np.ndarray:
     """Rank-normalised split R-hat of every coordinate (of an even subset if there are many).
 
-    A single chain is cut into two, whose quarters are then compared with each other.
+    The larger of two, of the draws and of their distances from the median (Vehtari, Gelman,
+    Simpson, Carpenter and Buerkner 2021); the same as arviz-stats gives, for all coordinates at
+    once: one by one they take three times as long. A single chain is cut into two, whose quarters
+    are then compared with each other.
     """
-    from arviz_stats.base.array import array_stats
-
     subset = values[..., evenly_spaced_indices(values.shape[-1], MOST_COLUMNS)]
     if len(subset) == 1:
         half = subset.shape[1] // 2
         subset = np.concatenate([subset[:, :half], subset[:, -half:]])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rhats = np.asarray(array_stats.rhat(subset, chain_axis=0, draw_axis=1), dtype=float)
-    return np.where(np.isnan(rhats), np.inf, rhats)  # NaN: a chain that never moved
+    half = subset.shape[1] // 2
+    if half < 2:
+        return np.full(subset.shape[2], np.inf)  # nothing to compare
+    halves = np.concatenate([subset[:, :half], subset[:, -half:]])
+    distances = np.abs(halves - np.median(halves, axis=(0, 1)))
+    return np.maximum(_rhat_of_ranks(halves), _rhat_of_ranks(distances))
+
+
+def _rhat_of_ranks(chains: Float[np.ndarray, "chain draw d"]) -> np.ndarray:
+    """sqrt(1 + (B / W - 1) / n) of normal scores of ranks; infinite if no chain ever moves."""
+    n_chains, n_draws, d = chains.shape
+    z = rank_rows(chains.reshape(-1, d).T, 0.375).in_place().reshape(d, n_chains, n_draws)
+    between = n_draws * z.mean(axis=2).var(axis=1, ddof=1)
+    within = z.var(axis=2, ddof=1).mean(axis=1)
+    ratio = np.divide(between, within, out=np.full(d, np.inf), where=within > 0)
+    return np.sqrt((ratio + n_draws - 1) / n_draws)
 
 
 def drift(columns: Float[np.ndarray, "chain draw q"], length: int) -> float | None:
@@ -118,9 +165,12 @@ def row_autocorrelation(rows: Float[np.ndarray, "n d"]) -> Autocorrelation | Non
     signals = {"positions": x, "distances from the median": np.abs(x - np.median(x, axis=0))}
     strongest: tuple[float, Autocorrelation] | None = None
     for kind, signal in signals.items():
-        z = stats.norm.ppf((stats.rankdata(signal, axis=0) - 0.5) / n)
+        z = rank_rows(signal.T).in_place().T
         spread = z.std(axis=0)
-        z = (z - z.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        varied = np.flatnonzero(spread > LEAST_SPREAD)
+        if not varied.size:
+            continue
+        z = ((z - z.mean(axis=0)) / np.where(spread > 0, spread, 1.0))[:, varied]
         sum_scale = np.linalg.norm(z.T @ z / n)  # root of the sum of squared correlations
         for lag in range(1, lags + 1):
             products = np.einsum("tj,tj->j", z[:-lag], z[lag:])
@@ -130,7 +180,8 @@ def row_autocorrelation(rows: Float[np.ndarray, "n d"]) -> Autocorrelation | Non
             others = len(signals) * lags - 1
             share = 1 / 2 if first else 1 / (4 * max(1, others))
             j = int(np.argmax(standardised))
-            largest = Autocorrelation(float(products[j] / n), lag, int(subset[j]), kind)
+            coordinate = int(subset[varied[j]])
+            largest = Autocorrelation(float(products[j] / n), lag, coordinate, kind)
             for statistic, level in (
                 (standardised.sum() / sum_scale, share * HIDDEN_CHAIN_LEVEL),
                 (standardised[j], HIDDEN_CHAIN_LEVEL / (4 * len(signals) * lags * d)),

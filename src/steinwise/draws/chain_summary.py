@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from steinwise._internal.indices import evenly_spaced_indices
 from steinwise.draws.chain_diagnostics import MOST_COLUMNS, autocorrelation_times
 from steinwise.draws.samples import Samples
-from steinwise.draws.storage import add_rows, even_bounds, touched_groups
+from steinwise.draws.storage import add_rows, even_bounds, take_rows, touched_groups
 
 MOST_ENTRIES = 2**22  # numbers in the summary, 32 MiB: stretches grow longer to stay below it
 # Evenly spaced draws whose mean is subtracted before squaring, so that the squares of draws far
@@ -33,38 +33,44 @@ class ChainSummary:
 
 
 def summarise_chains(
-    samples: Samples, averaged: Callable[[int, np.ndarray], Float[np.ndarray, "m q"]]
+    samples: Samples,
+    averaged: Callable[[int, np.ndarray, np.ndarray | None], Float[np.ndarray, "m q"]],
 ) -> ChainSummary:
     """Summarise chains in one pass over the draws.
 
-    `averaged(start, rows)` gives the quantities whose means a statistic takes, one row per draw.
+    `averaged(start, rows, scores)` gives the quantities whose means a statistic takes, one row per
+    draw; the scores are None unless they are known.
     """
     coordinates = evenly_spaced_indices(samples.dim, MOST_COLUMNS)
     centre = samples.evenly_spaced(CENTRE_DRAWS)[:, coordinates].mean(axis=0)
     columns = partial(_columns, averaged, coordinates, centre)
-    origin = columns(0, samples.take(np.arange(1)))[0]
+    first = np.arange(1)
+    known = None if samples.scores is None else take_rows(samples.scores, first)
+    origin = columns(0, samples.take(first), known)[0]
     most = max(1, MOST_ENTRIES // (samples.n_chains * len(origin)))
     stretches = min(samples.n_draws, most)
     bounds = even_bounds(samples.n_chains, samples.n_draws, stretches)
     sums = np.zeros((len(bounds) - 1, len(origin)))
-    square_sums = np.zeros_like(sums)
+    square_sums = np.zeros_like(sums) if stretches < samples.n_draws else None
     first_draws = []
-    summarise_slab = partial(_summarise_slab, columns, origin, bounds, coordinates)
-    for span, (slab_sums, slab_square_sums, slab_first_draws) in samples.map_slabs(summarise_slab):
+    whole = square_sums is None  # each draw is a stretch
+    summarise_slab = partial(_summarise_slab, columns, origin, bounds, coordinates, whole)
+    slabs = samples.map_scored_slabs(summarise_slab)
+    for span, (slab_sums, slab_square_sums, slab_first_draws) in slabs:
         touched = touched_groups(bounds, span.start, span.stop)
         sums[touched] += slab_sums
-        square_sums[touched] += slab_square_sums
+        if square_sums is not None and slab_square_sums is not None:
+            square_sums[touched] += slab_square_sums
         first_draws.append(slab_first_draws)
     shape = samples.n_chains, stretches, len(origin)
     means = (sums / np.diff(bounds)[:, None]).reshape(shape)
     averaged_means = means[..., 2 * len(coordinates) :]
     times = autocorrelation_times(averaged_means)
-    if stretches < samples.n_draws:
+    if square_sums is not None:
         # the time of stretch means, from stretches to draws: tau = draws per stretch * tau_means
         # * var(means) / var(draws)
-        mean_square = square_sums.reshape(shape).sum(axis=1) / samples.n_draws
-        variance = (mean_square - means.mean(axis=1) ** 2)[:, 2 * len(coordinates) :].mean(axis=0)
-        share = averaged_means.var(axis=1).mean(axis=0) / np.where(variance > 0, variance, np.inf)
+        squares = square_sums.reshape(shape)[..., 2 * len(coordinates) :]
+        share = _share_between(averaged_means, squares, samples.n_draws)
         times = times * share * samples.n_draws / stretches
     return ChainSummary(
         means + origin,
@@ -74,34 +80,61 @@ def summarise_chains(
     )
 
 
+def _share_between(
+    means: Float[np.ndarray, "chain stretch q"],
+    square_sums: Float[np.ndarray, "chain stretch q"],
+    n_draws: int,
+) -> Float[np.ndarray, " q"]:
+    """The variance of the stretches' means, as a share of that of draws: at most 1.
+
+    Where squares of enormous draws overflow it is not known, and 1.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean_square = square_sums.sum(axis=1) / n_draws
+        variance = (mean_square - means.mean(axis=1) ** 2).mean(axis=0)
+        between = means.var(axis=1).mean(axis=0)
+        share = between / np.where(variance > 0, variance, np.inf)
+    return np.where(np.isfinite(variance) & np.isfinite(between), share, 1.0)
+
+
 def _columns(
-    averaged: Callable[[int, np.ndarray], np.ndarray],
+    averaged: Callable[[int, np.ndarray, np.ndarray | None], np.ndarray],
     coordinates: Int[np.ndarray, " c"],
     centre: Float[np.ndarray, " c"],
     start: int,
     x: Float[np.ndarray, "m d"],
+    scores: Float[np.ndarray, "m d"] | None,
 ) -> Float[np.ndarray, "m q"]:
     """Draws, their squared distances from the centre, and the averaged quantities."""
-    draws, quantities = x[:, coordinates], averaged(start, x)
+    draws, quantities = x[:, coordinates], averaged(start, x, scores)
     quantities = quantities[:, evenly_spaced_indices(quantities.shape[1], MOST_COLUMNS)]
     return np.concatenate([draws, (draws - centre) ** 2, quantities], axis=1)
 
 
 def _summarise_slab(
-    columns: Callable[[int, np.ndarray], np.ndarray],
+    columns: Callable[[int, np.ndarray, np.ndarray | None], np.ndarray],
     origin: Float[np.ndarray, " q"],
     bounds: Int[np.ndarray, " edges"],
     coordinates: Int[np.ndarray, " c"],
+    whole: bool,
     start: int,
     x: Float[np.ndarray, "m d"],
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sums over stretches of a slab's columns and of their squares; the first draw of each."""
-    shifted = columns(start, x) - origin
+    scores: Float[np.ndarray, "m d"] | None,
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+    """Sums over stretches of a slab's columns and of their squares; the first draw of each.
+
+    Where stretches are `whole` draws these are the columns, and their squares are not needed.
+    """
+    shifted = columns(start, x, scores)
+    shifted -= origin
+    if whole:
+        return shifted, None, x[:, coordinates]
     touched = touched_groups(bounds, start, start + len(x))
     sums = np.zeros((touched.stop - touched.start, shifted.shape[1]))
     square_sums = np.zeros_like(sums)
     touched_bounds = bounds[touched.start : touched.stop + 1]
     add_rows(sums, shifted, start, touched_bounds)
-    add_rows(square_sums, shifted**2, start, touched_bounds)
+    with np.errstate(over="ignore"):
+        add_rows(square_sums, shifted**2, start, touched_bounds)
     starts = bounds[:-1][(bounds[:-1] >= start) & (bounds[:-1] < start + len(x))]
     return sums, square_sums, x[starts - start][:, coordinates]

@@ -3,27 +3,46 @@
 Every message says what came, what was expected, the likely cause and the fix.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, KeysView, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from steinwise._internal.escaping import printable
+from steinwise._internal.memory import chunks
 from steinwise.draws.chain_diagnostics import hidden_chain_window, row_autocorrelation
-from steinwise.draws.storage import is_chunked, map_slabs, read_rows
+from steinwise.draws.frames import frame_columns, is_frame
+from steinwise.draws.storage import is_chunked, map_slabs, read_rows, refuse_masked
 from steinwise.errors import InputError
 
 # float64 reaches from 2e-308 to 2e308: a product of three entries must not overflow, and the square
 # of a coordinate's range, by which squared distances are divided, must not underflow.
 LARGEST_ENTRY = 1e100
 SMALLEST_RANGE = 1e-150
+COMPARED_DRAWS = 10_000  # of two chains, at a time
+
+# why integers are refused, in arrays as in tables
+DISCRETE = (
+    "Draws are floats, also where they are whole numbers: draws.astype(float), or 1.0 instead of 1 "
+    "in a text file. Say which parameters are discrete in the target, as in "
+    "support=sw.support.integers(0, 1)."
+)
 
 
 def as_float_array(draws: Any) -> Any:
     """The user's draws as an array of floats: in memory as float64, or as stored on disk."""
     from jax.core import Tracer
 
-    if is_chunked(draws):
-        return _chunked_array(draws)
+    try:
+        if is_chunked(draws):
+            return _chunked_array(draws)
+    except InputError:
+        raise
+    except Exception as error:  # h5py raises several kinds
+        raise InputError(
+            f"draws of type {type(draws).__name__} cannot be read: {error}. Was the file closed "
+            "that they are in?"
+        ) from error
     if isinstance(draws, Tracer):
         raise InputError(
             "draws is a JAX tracer: this function runs on the host and cannot be called inside "
@@ -35,23 +54,28 @@ def as_float_array(draws: Any) -> Any:
             "axis is the coordinate. Concatenate the unconstrained parameters along the last axis "
             "(jax.flatten_util.ravel_pytree does it for one draw)."
         )
-    if np.ma.is_masked(draws):
+    if is_frame(draws):
+        columns = frame_columns(draws)
+        for name, column in columns:
+            _require_float(column.dtype, f"column {printable(name)} of the draws has")
+        floats = [column.astype(np.float64) for _, column in columns]
+        return np.stack(floats, axis=1) if floats else np.empty((len(draws), 0))
+    if isinstance(draws, (list, tuple)) and any(is_frame(one) for one in draws):
         raise InputError(
-            f"draws is a masked array with {np.ma.count_masked(draws)} masked entries: expected "
-            "every entry of every draw. np.ma.compress_rows(draws) drops the rows that have any."
+            "draws is a list of data frames, whose columns may differ: expected one array. "
+            "np.stack([frame[columns] for frame in frames]) makes (chain, draw, d) of them."
         )
+    refuse_masked(draws)
     try:
-        array = np.asarray(draws)
+        array = np.asanyarray(draws)
+        refuse_masked(array)  # what an object of another library turned into
+        array = np.asarray(array)
+    except InputError:
+        raise
     except Exception as error:
         raise InputError(
             f"draws of type {type(draws).__name__} cannot be converted to a NumPy array: {error}"
         ) from error
-    if array.dtype.kind in "iub":
-        raise InputError(
-            f"draws have dtype {array.dtype}: expected floats. Stein's identity needs continuous "
-            "parameters; discrete ones cannot be checked. If these are real numbers that happen "
-            "to be whole, pass draws.astype(float)."
-        )
     if array.dtype.kind == "O":
         raise InputError(
             "draws have dtype object: expected float32 or float64. Rows of unequal length, or "
@@ -65,6 +89,8 @@ def _chunked_array(draws: Any) -> Any:
     """An array that is stored in chunks, unchanged; xarray's wrapper is removed."""
     array = getattr(draws, "data", draws) if hasattr(draws, "dims") else draws
     _require_float(array.dtype)
+    if array.shape is None:
+        raise InputError("draws is an empty HDF5 dataset: there is nothing to check.")
     if any(np.isnan(size) for size in array.shape):
         raise InputError(
             f"draws have shape {array.shape}: Dask does not know how many rows there are. "
@@ -73,10 +99,12 @@ def _chunked_array(draws: Any) -> Any:
     return array
 
 
-def _require_float(dtype: np.dtype) -> None:
+def _require_float(dtype: np.dtype, subject: str = "draws have") -> None:
+    if dtype.kind in "iub":
+        raise InputError(f"{subject} dtype {dtype}: expected floats. {DISCRETE}")
     if dtype.kind != "f" or dtype.itemsize > 8:
         raise InputError(
-            f"draws have dtype {dtype}: expected float32 or float64. Convert them yourself: a "
+            f"{subject} dtype {dtype}: expected float32 or float64. Convert them yourself: a "
             "conversion here could lose digits unnoticed."
         )
 
@@ -92,11 +120,13 @@ def check_shape(shape: tuple[int, ...]) -> None:
     if 0 in shape:
         raise InputError(f"draws have shape {shape}: there is nothing to check.")
     if len(shape) == 3 and shape[0] > shape[1]:
+        fixes = ["(draw, chain, d), pass np.swapaxes(draws, 0, 1)"]
+        if shape[2] > shape[0]:
+            fixes.insert(0, "(chain, d, draw), pass np.swapaxes(draws, 1, 2)")
         raise InputError(
             f"draws have shape {shape}: {shape[0]} chains with {shape[1]} draws "
-            "each. The order of the axes is (chain, draw, d); if these are (draw, chain, d), pass "
-            "np.swapaxes(draws, 0, 1). For many short independent runs pass their last draws as "
-            "(n, d)."
+            f"each. The order of the axes is (chain, draw, d); if these are {'; if '.join(fixes)}. "
+            "For many short independent runs pass their last draws as (n, d)."
         )
     if shape[-2] < 2:
         raise InputError(
@@ -105,39 +135,56 @@ def check_shape(shape: tuple[int, ...]) -> None:
         )
 
 
-def coordinate_names(names: Sequence[str] | None, d: int) -> tuple[str, ...]:
+def coordinate_names(
+    names: Sequence[str] | None, d: int, n_draws: int | None = None
+) -> tuple[str, ...]:
     """One name for each of d coordinates; x[0], x[1], ... if the user gave none."""
     if names is None:
         return tuple(f"x[{j}]" for j in range(d))
+    if isinstance(names, Set) and not isinstance(names, KeysView):
+        raise InputError("names is a set, which has no order: expected a list of strings.")
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InputError(f"names is {names!r}: expected a sequence of strings.")
     labels = tuple(names)
-    if isinstance(names, str) or not all(isinstance(name, str) for name in labels):
+    if not all(isinstance(name, str) for name in labels):
         raise InputError(f"names is {names!r}: expected a sequence of strings.")
     if len(labels) != d:
-        raise InputError(f"{len(labels)} names were given for {d} coordinates: {labels[:5]}...")
+        swapped = len(labels) == n_draws
+        hint = " There are as many draws as names: did you mean draws.T?" if swapped else ""
+        raise InputError(
+            f"{len(labels)} names were given for {d} coordinates: {labels[:5]}...{hint}"
+        )
     if len(set(labels)) != d:
         repeated = next(name for name in labels if labels.count(name) > 1)
         raise InputError(f"the name {repeated!r} was given to more than one coordinate.")
     return labels
 
 
-def check_values(values: Any, names: Sequence[str]) -> None:
-    """Refuse draws (chain, draw, d) with entries that are not finite, too large or constant."""
+def check_values(values: Any, names: Sequence[str], discrete: Collection[int] = ()) -> None:
+    """Refuse draws (chain, draw, d) with entries that are not finite, too large or constant.
+
+    Coordinates that are discrete may be constant: a rare value may not come up.
+    """
     slabs = [summary for _, summary in map_slabs(values, _summarise_slab)]
     _check_entries(values, names, slabs)
     low = np.min([slab.low for slab in slabs], axis=0)
     high = np.max([slab.high for slab in slabs], axis=0)
-    constant = np.flatnonzero(low == high)
+    others = np.setdiff1d(np.arange(len(names)), list(discrete))
+    constant = others[low[others] == high[others]]
     if constant.size:
-        shown = ", ".join(f"{names[j]} = {low[j]:.6g}" for j in constant[:5])
+        shown = ", ".join(f"{printable(names[int(j)])} = {low[j]:.6g}" for j in constant[:5])
         raise InputError(
             f"{constant.size} of {len(names)} coordinates never change: {shown}. Drop them from "
             "the draws and fix them in the density, or find out why the sampler never moved them."
         )
-    narrowest = int(np.argmin(high - low))
+    if not others.size:
+        return
+    narrowest = int(others[np.argmin((high - low)[others])])
     if high[narrowest] - low[narrowest] < SMALLEST_RANGE:
+        name, width = printable(names[narrowest]), high[narrowest] - low[narrowest]
         raise InputError(
-            f"{names[narrowest]} varies by only {high[narrowest] - low[narrowest]:.3g}, less than "
-            f"{SMALLEST_RANGE:g}: its square underflows. Use another unit in draws and density."
+            f"{name} varies by only {width:.3g}, less than {SMALLEST_RANGE:g}: its square "
+            "underflows. Use another unit in draws and density."
         )
 
 
@@ -186,7 +233,32 @@ def _position(values: Any, names: Sequence[str], index: tuple[int, int]) -> str:
     row, column = index
     chain, draw = divmod(row, values.shape[1])
     shown = (draw, column) if values.shape[0] == 1 else (chain, draw, column)
-    return f"index {shown} ({names[column]})"
+    return f"index {shown} ({printable(names[column])})"
+
+
+def refuse_equal_chains(values: Any) -> None:
+    """Refuse chains (chain, draw, d) of which two are the same, draw by draw."""
+    n_chains, n_draws, _ = values.shape
+    seen: dict[bytes, int] = {}
+    for chain in range(n_chains):
+        end = (chain + 1) * n_draws
+        earlier = seen.setdefault(read_rows(values, slice(end - 1, end)).tobytes(), chain)
+        if earlier != chain and _equal_chains(values, earlier, chain):
+            raise InputError(
+                f"chains {earlier} and {chain} are the same, draw by draw: expected chains that "
+                "were run apart. Equal ones count as twice the evidence, and a correct sampler "
+                "can be rejected. Did they start from the same seed, or was one stacked twice?"
+            )
+
+
+def _equal_chains(values: Any, one: int, other: int) -> bool:
+    n_draws = values.shape[1]
+    starts = one * n_draws, other * n_draws
+    for part in chunks(n_draws, COMPARED_DRAWS):
+        ours, theirs = (read_rows(values, slice(s + part.start, s + part.stop)) for s in starts)
+        if not np.array_equal(ours, theirs):
+            return False
+    return True
 
 
 def refuse_autocorrelated(values: Any, names: Sequence[str]) -> None:
@@ -200,9 +272,9 @@ def refuse_autocorrelated(values: Any, names: Sequence[str]) -> None:
     raise InputError(
         f"draws have shape {values.shape[1:]}, which means independent draws, but their rows are "
         f"autocorrelated: {autocorrelation.value:.2f} at lag {autocorrelation.lag} in "
-        f"{names[autocorrelation.coordinate]} ({autocorrelation.signal}). A single MCMC chain has "
-        "this shape; treated as independent draws, even a correct chain can be rejected. The fix "
-        "is draws[None] for one chain, or the shape (chain, draw, d) for several; pass "
+        f"{printable(names[autocorrelation.coordinate])} ({autocorrelation.signal}). A single MCMC "
+        "chain has this shape; treated as independent draws, even a correct chain can be rejected. "
+        "The fix is draws[None] for one chain, or the shape (chain, draw, d) for several; pass "
         "independent=True if the draws are independent and the order of the rows means nothing "
         "(a sorted data set: shuffle it)."
     )

@@ -1,9 +1,54 @@
 """Ranks among draws, as quantiles of the standard normal distribution."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
+
+
+class RankedRows(NamedTuple):
+    """Rows of numbers in increasing order, and the normal scores of their ranks."""
+
+    order: Int[np.ndarray, "q m"]  # which entry of a row comes first, second, ...
+    values: Float[np.ndarray, "q m"]  # sorted
+    scores: Float[np.ndarray, "q m"]  # of the sorted values
+
+    def in_place(self) -> Float[np.ndarray, "q m"]:
+        """The scores in the order of the entries."""
+        out = np.empty_like(self.scores)
+        np.put_along_axis(out, self.order, self.scores, axis=1)
+        return out
+
+
+def rank_rows(rows: Float[np.ndarray, "q m"], offset: float = 0.5) -> RankedRows:
+    """Sort every row, and score the rank r among m by Phi^-1((r - offset) / (m + 1 - 2 offset)).
+
+    Entries that are equal share their mean rank. With a table of the scores of all ranks, which
+    rows share, this takes little longer than sorting.
+
+    >>> rank_rows(np.array([[5.0, 1.0, 5.0]])).in_place().round(2).tolist()
+    [[0.43, -0.97, 0.43]]
+    """
+    from scipy.special import ndtri
+
+    q, m = rows.shape
+    rows = np.ascontiguousarray(rows)
+    order = np.argsort(rows, axis=1)
+    values = np.take_along_axis(rows, order, axis=1)
+    of_half_ranks = ndtri((np.arange(2, 2 * m + 1) / 2 - offset) / (m + 1 - 2 * offset))
+    scores = np.tile(of_half_ranks[::2], (q, 1))
+    differ = values[:, 1:] > values[:, :-1]
+    tied = np.flatnonzero(~differ.all(axis=1))
+    if tied.size:
+        place = np.arange(m)
+        edge = np.ones((tied.size, 1), bool)
+        first = np.concatenate([edge, differ[tied]], axis=1)
+        last = np.concatenate([differ[tied], edge], axis=1)
+        first = np.maximum.accumulate(np.where(first, place, 0), axis=1)
+        last = np.minimum.accumulate(np.where(last, place, m)[:, ::-1], axis=1)[:, ::-1]
+        scores[tied] = of_half_ranks[first + last]
+    return RankedRows(order, values, scores)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,15 +69,23 @@ class NormalScores:
     @classmethod
     def among(cls, x: Float[np.ndarray, "m q"]) -> "NormalScores":
         """Scores of the ranks among the rows of x."""
-        from scipy.special import ndtri
-        from scipy.stats import rankdata
+        return cls.with_own(x)[0]
 
-        z = ndtri((rankdata(x, axis=0) - 0.5) / len(x))
-        z = (z - z.mean(axis=0)) / z.std(axis=0)
-        return cls(np.sort(x, axis=0).T.copy(), np.sort(z, axis=0).T.copy())
+    @classmethod
+    def with_own(cls, x: Float[np.ndarray, "m q"]) -> "tuple[NormalScores, np.ndarray]":
+        """The same, and the scores of these draws themselves, one row per coordinate."""
+        ranked = rank_rows(x.T)
+        z = ranked.scores - ranked.scores.mean(axis=1, keepdims=True)
+        sd = z.std(axis=1, keepdims=True)
+        ranked = ranked._replace(scores=z / np.where(sd > 0, sd, 1.0))  # constant if discrete
+        return cls(ranked.values, ranked.scores), ranked.in_place()
 
     def __call__(self, x: Float[np.ndarray, "n q"]) -> Float[np.ndarray, "n q"]:
         out = np.empty_like(x)
         for j, (values, scores) in enumerate(zip(self.values, self.scores, strict=True)):
             out[:, j] = np.interp(x[:, j], values, scores)
         return out
+
+    def part(self, columns: Int[np.ndarray, " k"]) -> "NormalScores":
+        """Of some of the coordinates."""
+        return NormalScores(self.values[columns], self.scores[columns])

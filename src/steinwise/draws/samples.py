@@ -1,25 +1,49 @@
 """Draws that have been checked: their values, the names of their coordinates, their dependence."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 from jaxtyping import Float64, Int
 
+from steinwise._internal.escaping import printable
 from steinwise._internal.indices import evenly_spaced_indices
+from steinwise._internal.validation import require_flag
 from steinwise.draws.draw_index import DrawIndex
+from steinwise.draws.frames import is_frame
 from steinwise.draws.input_checks import (
     as_float_array,
     check_shape,
     check_values,
     coordinate_names,
     refuse_autocorrelated,
+    refuse_equal_chains,
 )
-from steinwise.draws.storage import is_dask, map_slabs, read_rows, take_rows
+from steinwise.draws.score_checks import as_scores
+from steinwise.draws.storage import (
+    as_one_chain,
+    is_dask,
+    map_array,
+    map_slabs,
+    read_rows,
+    take_rows,
+)
 from steinwise.errors import InputError
 
 _Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, eq=False)
+class ConstrainedScale:
+    """Parameters on the scale of their model, as functions of unconstrained draws.
+
+    A parameter that has the name of a coordinate is that coordinate on its own scale.
+    """
+
+    names: tuple[str, ...]
+    values: Callable[[np.ndarray], np.ndarray]  # of draws (n, d): (n, q), a column per name
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +65,9 @@ class Samples:
     names: tuple[str, ...]
     independent: bool
     draw_numbers: Int[np.ndarray, " draw"] | None = None  # if these are a subset of the user's
+    scores: Any = None  # at every draw, in the shape of `values`, where they are known
+    scores_of: object = None  # the target whose scores they are
+    constrained: ConstrainedScale | None = None  # where an adapter knows it
 
     @classmethod
     def of(
@@ -64,20 +91,74 @@ class Samples:
             Whether the draws are independent. By default (n, d) is, and is refused if its rows are
             visibly autocorrelated; (chain, draw, d) is not.
         """
+        return cls.entered(draws, names=names, independent=independent)
+
+    @classmethod
+    def entered(
+        cls,
+        draws: Any,
+        *,
+        names: Sequence[str] | None = None,
+        independent: bool | None = None,
+        discrete: Callable[[Sequence[str]], Collection[int]] = lambda names: (),  # noqa: ARG005
+    ) -> "Samples":
+        """As `of`; `discrete` gives the coordinates, by names of all, that may never change."""
+        if independent is not None:
+            require_flag("independent", independent)
         if isinstance(draws, Samples):
             if names is not None:
                 draws = replace(draws, names=coordinate_names(names, draws.dim))
             return draws if independent is None else replace(draws, independent=bool(independent))
-        if names is None and hasattr(draws, "columns") and hasattr(draws, "to_numpy"):
+        if names is None and is_frame(draws):
             names = [str(column) for column in draws.columns]
         array = as_float_array(draws)
         check_shape(array.shape)
-        labels = coordinate_names(names, array.shape[-1])
-        values = array if array.ndim == 3 else array[None]
-        check_values(values, labels)
+        labels = coordinate_names(names, array.shape[-1], array.shape[-2])
+        values = array if array.ndim == 3 else as_one_chain(array)
+        check_values(values, labels, discrete(labels))
         if array.ndim == 2 and independent is None:
             refuse_autocorrelated(values, labels)
+        if array.ndim == 3 and not independent:
+            refuse_equal_chains(values)
         return cls(values, labels, array.ndim == 2 if independent is None else bool(independent))
+
+    def with_scores(self, scores: Any, target: object) -> "Samples":
+        """The same draws with the scores of a target at them, which it then need not compute.
+
+        Parameters
+        ----------
+        scores
+            grad log p at every draw, in the shape of the draws; an array of any kind that draws
+            may be.
+        target
+            The target whose scores they are. With any other target they are left aside.
+
+        Examples
+        --------
+        >>> import numpy as np, steinwise as sw
+        >>> draws = np.random.default_rng(0).normal(size=(4, 250, 2))
+        >>> target = sw.Gaussian([0, 0], np.eye(2))
+        >>> samples = sw.Samples.of(draws).with_scores(-draws, target)
+        >>> sw.check(samples, target, method="ksd").rejected
+        False
+        """
+        found = as_scores(scores, self.values.shape, self.names)
+        return replace(self, scores=found, scores_of=target)
+
+    def scored_by(self, target: object) -> "Samples":
+        """The same draws, with their known scores only if these are the target's."""
+        if self.scores is None or self.scores_of is target:
+            return self
+        return replace(self, scores=None, scores_of=None)
+
+    def mapped(
+        self,
+        to: Callable[[np.ndarray], np.ndarray],
+        scores_to: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    ) -> "Samples":
+        """The draws on another scale: `to(x)`, and `scores_to(x, scores)` of known scores."""
+        scores = None if self.scores is None else map_array(scores_to, self.values, self.scores)
+        return replace(self, values=map_array(to, self.values), scores=scores)
 
     @property
     def n_chains(self) -> int:
@@ -140,6 +221,21 @@ class Samples:
             )
         return replace(self, values=self.rows.reshape(self.values.shape))
 
+    def scores_by(
+        self,
+        score: Callable[[np.ndarray], np.ndarray],
+        index: Int[np.ndarray, " m"] | None = None,
+    ) -> Float64[np.ndarray, "m d"]:
+        """The scores of all draws, or of the rows with these numbers, which must increase.
+
+        The known ones; where there are none, those that `score(rows)` gives.
+        """
+        if self.scores is None:
+            return score(self.rows if index is None else self.take(index))
+        if index is None:
+            return read_rows(self.scores, slice(0, self.n))
+        return take_rows(self.scores, index)
+
     def map_slabs(
         self, function: Callable[[int, np.ndarray], _Result], rows: int | None = None
     ) -> Iterator[tuple[slice, _Result]]:
@@ -149,6 +245,16 @@ class Samples:
         Dask if the draws are a Dask array.
         """
         return map_slabs(self.values, function, rows)
+
+    def map_scored_slabs(
+        self,
+        function: Callable[[int, np.ndarray, np.ndarray | None], _Result],
+        rows: int | None = None,
+    ) -> Iterator[tuple[slice, _Result]]:
+        """As `map_slabs`, with `function(start, rows, scores)`: the known scores, or None."""
+        if self.scores is None:
+            return map_slabs(self.values, partial(_without_scores, function), rows)
+        return map_slabs(self.values, function, rows, self.scores)
 
     def evenly_spaced(self, most: int) -> Float64[np.ndarray, "m d"]:
         """At most `most` draws, evenly spaced through all chains."""
@@ -160,18 +266,18 @@ class Samples:
 
     def thinned(self, step: int) -> "Samples":
         """Every step-th draw of each chain, in memory unless they are on a cluster."""
-        if self.on_cluster:
-            values = self.values[:, ::step]
-        else:
-            index = np.arange(self.n).reshape(self.n_chains, -1)[:, ::step]
-            values = self.take(index.ravel()).reshape(*index.shape, self.dim)
-        return replace(self, values=values, draw_numbers=self.draw_index.draws[::step])
+        index = np.arange(self.n).reshape(self.n_chains, -1)[:, ::step]
+
+        def every_step(array: Any) -> Any:
+            if is_dask(array):
+                return array[:, ::step]
+            return take_rows(array, index.ravel()).reshape(*index.shape, self.dim)
+
+        return self._with_draws(every_step, self.draw_index.draws[::step])
 
     def reordered(self, order: Int[np.ndarray, " draw"]) -> "Samples":
         """The draws of every chain in another order."""
-        return replace(
-            self, values=self.values[:, order], draw_numbers=self.draw_index.draws[order]
-        )
+        return self._with_draws(lambda array: array[:, order], self.draw_index.draws[order])
 
     def split(self, *fractions: float) -> tuple["Samples", ...]:
         """Consecutive parts of every chain with these shares of its draws; the last takes the rest.
@@ -181,21 +287,34 @@ class Samples:
         >>> [part.n_draws for part in sw.Samples.of(draws).split(0.2, 0.1, 0.7)]
         [2, 1, 7]
         """
-        ends = np.cumsum(part_sizes(fractions, self.n_draws))[:-1]
-        values = np.split(self.values, ends, axis=1)
-        numbers = np.split(self.draw_index.draws, ends)
+        ends = np.cumsum(part_sizes(fractions, self.n_draws))
+        parts = [slice(start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+        numbers = self.draw_index.draws
         return tuple(
-            replace(self, values=part_values, draw_numbers=part_numbers)
-            for part_values, part_numbers in zip(values, numbers, strict=True)
+            self._with_draws(lambda array, part=part: array[:, part], numbers[part])
+            for part in parts
         )
+
+    def _with_draws(
+        self, choose: Callable[[Any], Any], numbers: Int[np.ndarray, " draw"]
+    ) -> "Samples":
+        """Some of the draws of every chain, chosen alike from their values and their scores."""
+        scores = None if self.scores is None else choose(self.scores)
+        return replace(self, values=choose(self.values), scores=scores, draw_numbers=numbers)
 
     def __repr__(self) -> str:
         draws = f"{self.n} independent draws"
         if not self.independent:
             s = "" if self.n_chains == 1 else "s"
             draws = f"{self.n_chains} chain{s} x {self.n_draws} draws"
-        shown = ", ".join(self.names[:5]) + (", ..." if self.dim > 5 else "")
+        shown = ", ".join(map(printable, self.names[:5])) + (", ..." if self.dim > 5 else "")
         return f"Samples({draws}, {self.dim} coordinate{'s' * (self.dim > 1)}: {shown})"
+
+
+def _without_scores(
+    function: Callable[[int, np.ndarray, None], _Result], start: int, rows: np.ndarray
+) -> _Result:
+    return function(start, rows, None)
 
 
 def part_sizes(fractions: Sequence[float], n: int) -> list[int]:

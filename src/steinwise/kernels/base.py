@@ -108,11 +108,11 @@ def _as_kernel(value: object) -> AbstractKernel:
     raise InputError(f"a kernel can be combined with a kernel or a positive number, not {value!r}")
 
 
-def require_kernel(kernel: object) -> None:
+def require_kernel(kernel: object, name: str = "kernel") -> None:
     """Require one kernel; not its name, its class or a list."""
     if not isinstance(kernel, AbstractKernel):
         raise InputError(
-            f"kernel is {kernel!r}: expected one kernel such as sw.kernels.RBF('median') or "
+            f"{name} is {kernel!r}: expected one kernel such as sw.kernels.RBF('median') or "
             "sw.kernels.IMQ(1.0), neither its name nor its class."
         )
 
@@ -134,6 +134,10 @@ class Constant(AbstractKernel):
 class _Pair(AbstractKernel):
     left: AbstractKernel
     right: AbstractKernel
+
+    def __check_init__(self) -> None:
+        require_kernel(self.left, "left")
+        require_kernel(self.right, "right")
 
     @property
     def translation_invariant(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]

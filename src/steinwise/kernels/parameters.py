@@ -22,7 +22,10 @@ def positive_parameter(name: str, alternative: str = "") -> Callable[[object], n
             return value  # type: ignore[return-value]  # a bandwidth under the caller's own jit
         array = as_positive(value)
         if array is None:
-            raise InputError(f"{name} is {value!r}: expected positive finite numbers{alternative}.")
+            raise InputError(
+                f"{name} is {value!r}: expected positive finite numbers, from 1e-70 to "
+                f"1e70{alternative}."
+            )
         return value if isinstance(value, jax.Array) else array  # type: ignore[return-value]
 
     return convert

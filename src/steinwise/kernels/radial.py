@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from steinwise._internal.promotion import with_promotion
 from steinwise.errors import InputError
 from steinwise.kernels.bandwidths import AbstractScaled
 from steinwise.kernels.base import Parts
@@ -39,6 +40,7 @@ class AbstractRadial(AbstractScaled):
         dx = 2 * k1 * difference
         return Parts(k, dx, -dx, -4 * k2 * difference**2 - 2 * k1 / scale**2)
 
+    @with_promotion
     def stein_gram(self, x: Array, y: Array, score_x: Array, score_y: Array) -> Array:
         # The same sum as `stein`, as a few matrix products.
         common = np.ndim(self.bandwidth) == 0

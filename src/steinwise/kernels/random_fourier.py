@@ -1,7 +1,8 @@
 """A radial kernel approximated by random waves."""
 
+from collections.abc import Callable
 from functools import cache
-from typing import Literal
+from typing import Literal, get_args
 
 import equinox as eqx
 import jax
@@ -14,6 +15,24 @@ from steinwise._internal.validation import require_whole
 from steinwise.errors import InputError
 from steinwise.kernels.bandwidths import AbstractScaled
 from steinwise.kernels.base import Parts
+
+Law = Literal["rbf", "imq"]
+
+
+def _whole(name: str, least: int) -> Callable[[int], int]:
+    """A converter, so that an array is refused before it can become a constant of compiled code."""
+
+    def convert(value: int) -> int:
+        require_whole(name, value, least=least)
+        return int(value)
+
+    return convert
+
+
+def _law(value: Law) -> Law:
+    if not isinstance(value, str) or value not in get_args(Law):
+        raise InputError(f"law is {value!r}: expected 'rbf' or 'imq'.")
+    return value
 
 
 class RandomFourier(AbstractScaled):
@@ -50,15 +69,9 @@ class RandomFourier(AbstractScaled):
     True
     """
 
-    waves: int = eqx.field(static=True, default=20)
-    law: Literal["rbf", "imq"] = eqx.field(static=True, default="rbf")
-    seed: int = eqx.field(static=True, default=0)
-
-    def __check_init__(self) -> None:
-        require_whole("waves", self.waves, least=1)
-        require_whole("seed", self.seed, least=0)
-        if self.law not in ("rbf", "imq"):
-            raise InputError(f"law is {self.law!r}: expected 'rbf' or 'imq'.")
+    waves: int = eqx.field(static=True, converter=_whole("waves", 1), default=20)
+    law: Law = eqx.field(static=True, converter=_law, default="rbf")
+    seed: int = eqx.field(static=True, converter=_whole("seed", 0), default=0)
 
     def evaluate(self, x: Array, y: Array) -> Array:
         return jnp.mean(jnp.cos(self._frequencies(x) @ (x - y)))

@@ -13,7 +13,7 @@ from jaxtyping import Array
 from steinwise._internal.compiled import precision
 from steinwise._internal.random import stream
 from steinwise._internal.run_options import RunOptions
-from steinwise._internal.validation import require_whole
+from steinwise._internal.validation import as_numbers, require_function, require_whole
 from steinwise.errors import InputError
 
 # Draws kept in one compiled call: with more, the progress bar and an interruption would wait; with
@@ -73,10 +73,17 @@ class AbstractSampler(eqx.Module):
         Returns
         -------
         The draws as NumPy arrays in 64 bit, each of shape (chain, draw, ...).
+
+        Notes
+        -----
+        Functions are compiled at their first use and kept: what they read from outside (global
+        variables, closures) is what it was then. If it changes, pass a new function.
         """
         require_whole("n_draws", n_draws, least=1)
         require_whole("warmup", warmup, least=0)
         require_whole("thin", thin, least=1)
+        require_function("keep", keep, "a function keep(key, x)")
+        run = RunOptions(progress=progress)
         state, chains = _check_start(start)
         words = [stream(seed, "sampler", c).integers(2**32, size=2) for c in range(chains)]
         calls = [DRAWS_PER_CALL] * (n_draws // DRAWS_PER_CALL)
@@ -85,7 +92,7 @@ class AbstractSampler(eqx.Module):
         with precision():
             keys = jax.random.wrap_key_data(jnp.array(words, jnp.uint32), impl="threefry2x32")
             state = _advance(self, keys, jnp.asarray(warmup), state)
-            for count in RunOptions(progress=progress).bar(calls, len(calls), "sampling"):
+            for count in run.bar(calls, len(calls), "sampling"):
                 steps = jnp.asarray((done, thin))  # as an array: Python numbers would recompile
                 state, kept = _sample_chunk(self, keep, count, keys, steps, state)
                 pieces.append(jax.tree.map(np.asarray, kept))
@@ -95,7 +102,7 @@ class AbstractSampler(eqx.Module):
 
 def _check_start(start: Any) -> tuple[Any, int]:
     """The first states in 64 bit, and the number of chains."""
-    state = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), start)
+    state = jax.tree.map(_start_of, start)
     leaves = jax.tree.leaves(state)
     if not leaves or min(leaf.ndim for leaf in leaves) < 1:
         raise InputError(
@@ -111,6 +118,13 @@ def _check_start(start: Any) -> tuple[Any, int]:
     if not_finite:
         raise InputError(f"{not_finite} numbers of start are NaN or infinite.")
     return state, len(leaves[0])
+
+
+def _start_of(leaf: Any) -> np.ndarray:
+    array = as_numbers(leaf)
+    if array is None:
+        raise InputError(f"start has {leaf!r} in it: expected arrays of real numbers.")
+    return array
 
 
 @eqx.filter_jit

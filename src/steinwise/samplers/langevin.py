@@ -9,7 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from steinwise._internal.validation import require_whole
+from steinwise._internal.validation import (
+    as_numbers,
+    require_function,
+    require_positive,
+    require_whole,
+)
 from steinwise.errors import InputError
 from steinwise.samplers.base import AbstractSampler
 
@@ -43,27 +48,30 @@ class SGLD(AbstractSampler):
     >>> posterior = sw.Gaussian(data.sum(axis=0) / 101, [[1 / 101]])
     >>> draws = sw.samplers.SGLD(gradient, 0.02).sample(np.zeros((4, 1)), 1000, warmup=100, thin=5)
     >>> sw.check(draws, posterior).coordinates[0].verdict
-    "draws are too wide (sd 1... of the target's conditional)"
+    'draws are too wide (sd 0.1..., about 0.1... expected)'
     """
 
     gradient: Callable[[Array, Array], Array]
     step_size: Float[np.ndarray, ""]
 
     def __init__(self, gradient: Callable[[Array, Array], Array], step_size: float) -> None:
+        expected = "a function gradient(key, x), such as sw.samplers.Minibatch(...)"
+        require_function("gradient", gradient, expected)
+        require_positive("step_size", step_size)
         self.gradient = gradient
         self.step_size = np.asarray(step_size, np.float64)
-        if not callable(gradient):
-            raise InputError(
-                f"gradient is of type {type(gradient).__name__}: expected a function "
-                "gradient(key, x), such as sw.samplers.Minibatch(...)."
-            )
-        if self.step_size.ndim or not (np.isfinite(self.step_size) and self.step_size > 0):
-            raise InputError(f"step_size is {step_size!r}: expected a positive number.")
 
     def step(self, key: Array, x: Float[Array, " d"]) -> Float[Array, " d"]:
         key_batch, key_noise = jax.random.split(key)
         drift = 0.5 * self.step_size * self.gradient(key_batch, x)
         return x + drift + jnp.sqrt(self.step_size) * jax.random.normal(key_noise, x.shape, x.dtype)
+
+
+def _rows_of_data(leaf: Any) -> np.ndarray:
+    array = as_numbers(leaf)
+    if array is None or array.ndim == 0:
+        raise InputError(f"data has {leaf!r} in it: expected arrays of numbers, a row per datum.")
+    return np.asarray(leaf)
 
 
 class Minibatch(eqx.Module):
@@ -105,14 +113,17 @@ class Minibatch(eqx.Module):
         data: Any,
         size: int,
     ) -> None:
-        self.log_prior, self.log_likelihood = log_prior, log_likelihood
-        self.data = jax.tree.map(np.asarray, data)
-        self.size = size
+        require_function("log_prior", log_prior)
+        require_function("log_likelihood", log_likelihood)
         require_whole("size", size, least=1)
+        self.log_prior, self.log_likelihood = log_prior, log_likelihood
+        self.data = jax.tree.map(_rows_of_data, data)
+        self.size = size
         rows = {len(leaf) for leaf in jax.tree.leaves(self.data)}
         if len(rows) != 1:
             raise InputError(
-                f"the arrays of data have {sorted(rows)} rows: expected the same number in each."
+                f"the arrays of data have {sorted(rows)} rows: expected the same number in each, "
+                "and at least one array."
             )
         if size > self.rows:
             raise InputError(f"size is {size}, and the data have only {self.rows} rows.")

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from steinwise._internal.validation import as_positive, require_at_least, require_function
 from steinwise.errors import InputError
 from steinwise.samplers.base import AbstractSampler
 
@@ -47,22 +48,21 @@ class MetropolisWithinGibbs(AbstractSampler):
     def __init__(
         self, log_density: Callable[[Array], Array], *, scale: Any, bias: float = 0.0
     ) -> None:
-        self.log_density = log_density
-        self.scale = np.asarray(scale, np.float64)
-        self.bias = np.asarray(bias, np.float64)
-        if not callable(log_density):
-            raise InputError(
-                f"log_density is of type {type(log_density).__name__}: expected a function."
-            )
-        if self.scale.ndim > 1 or not (np.isfinite(self.scale) & (self.scale > 0)).all():
+        require_function("log_density", log_density)
+        scales = as_positive(scale)
+        if scales is None:
             raise InputError(
                 f"scale is {scale!r}: expected a positive number, or one per coordinate."
             )
-        if self.bias.ndim or not 0 <= self.bias < 1:
+        require_at_least("bias", bias, 0)
+        if bias >= 1:
             raise InputError(
                 f"bias is {bias!r}: expected a number from 0 (a correct sampler) to below 1 (every "
                 "proposal is accepted)."
             )
+        self.log_density = log_density
+        self.scale = scales
+        self.bias = np.asarray(bias, np.float64)
 
     def step(self, key: Array, x: Float[Array, " d"]) -> Float[Array, " d"]:
         """One sweep over the coordinates."""

@@ -1,0 +1,25 @@
+"""Text from elsewhere, such as a name in a file, that cannot change what is shown around it."""
+
+
+def printable(text: str) -> str:
+    r"""The text with its control characters, line breaks and directional marks escaped.
+
+    They could hide text, reverse it, or start a line that looks like a verdict. What is escaped is
+    what `repr` escapes, so two names that differ look different.
+
+    >>> printable("mu\nNo misfit found")
+    'mu\\nNo misfit found'
+    >>> printable("σ[1, ‮x]")
+    'σ[1, \\u202ex]'
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+
+
+def message_of(error: BaseException) -> str:
+    """The message of an error that somebody else's code raised, even if it cannot be shown."""
+    try:
+        return str(error)
+    except Exception:
+        return "its message cannot be shown"

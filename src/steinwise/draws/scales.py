@@ -1,0 +1,40 @@
+"""On which scale coordinates are: that of their parameter, its logarithm, or another one."""
+
+import numpy as np
+from jaxtyping import Float
+
+from steinwise.draws.samples import Samples
+
+COMPARED = 20  # draws on both scales
+CLOSE = 1e-4  # float32 models among them
+
+
+def coordinate_scales(samples: Samples) -> dict[str, str]:
+    """ "log", "logit" or "unconstrained" for each coordinate that an adapter took to the real line.
+
+    >>> import numpy as np, steinwise as sw
+    >>> from dataclasses import replace
+    >>> from steinwise.draws.samples import ConstrainedScale
+    >>> samples = sw.Samples.of(np.random.default_rng(0).normal(size=(100, 2)), names=["mu", "tau"])
+    >>> scale = ConstrainedScale(("tau",), lambda x: np.exp(x[:, 1:]))
+    >>> coordinate_scales(replace(samples, constrained=scale))
+    {'tau': 'log'}
+    """
+    if samples.constrained is None:
+        return {}
+    x = samples.evenly_spaced(COMPARED)
+    values = dict(zip(samples.constrained.names, samples.constrained.values(x).T, strict=True))
+    return {
+        name: _scale(x[:, j], values[name])
+        for j, name in enumerate(samples.names)
+        if name in values
+    }
+
+
+def _scale(coordinate: Float[np.ndarray, " m"], parameter: Float[np.ndarray, " m"]) -> str:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        known = {"log": np.log(parameter), "logit": np.log(parameter / (1 - parameter))}
+    for scale, expected in known.items():
+        if np.allclose(coordinate, expected, rtol=CLOSE, atol=CLOSE):
+            return scale
+    return "unconstrained"
