@@ -1,6 +1,6 @@
 """Pure array functions: safe under jit, vmap and grad, in the caller's precision.
 
-Nothing here checks its input, draws random numbers or leaves the device. The checked functions
+Nothing here checks arrays, draws random numbers or leaves the device. The checked functions
 with results (`sw.check`, `sw.kccsd`, `sw.ksd`) give the same numbers.
 
 Examples
@@ -14,13 +14,16 @@ True
 """
 
 import functools
+import itertools
 from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
+from steinwise._internal.promotion import with_promotion
+from steinwise._internal.validation import require_choice, require_estimator
 from steinwise.kernels import AbstractKernel
 from steinwise.kernels.base import over_pairs
 from steinwise.kernels.pairs import along_difference, squared_distances
@@ -28,6 +31,7 @@ from steinwise.kernels.per_coordinate import one_per_coordinate
 from steinwise.kernels.precision import in_precision_of, robust_centre
 
 
+@with_promotion
 def ksd(
     kernel: AbstractKernel,
     x: Float[Array, "n d"],
@@ -39,13 +43,18 @@ def ksd(
 
 
 def _mean_over_pairs(gram: Float[Array, "n n"], estimator: str) -> Float[Array, ""]:
-    """As a U-statistic, without the diagonal, or as a V-statistic."""
+    """As a U-statistic, without the diagonal, or as a V-statistic.
+
+    The diagonal is never added: a far draw's own entry would leave no digits to take it out again.
+    """
+    require_estimator(estimator)
     if estimator == "v":
         return jnp.mean(gram)
     n = len(gram)
-    return (jnp.sum(gram) - jnp.trace(gram)) / (n * (n - 1))
+    return jnp.sum(jnp.where(jnp.eye(n, dtype=bool), 0, gram)) / (n * (n - 1))
 
 
+@with_promotion
 def stein_of_pairs(
     kernel: AbstractKernel,
     x: Float[Array, "m d"],
@@ -60,6 +69,7 @@ def stein_of_pairs(
     return jax.vmap(in_precision_of(x, kernel).stein)(x, y, score_x, score_y)
 
 
+@with_promotion
 def imq_stein_grams(
     bandwidths: Float[Array, " b"],
     x: Float[Array, "m d"],
@@ -81,6 +91,7 @@ def imq_stein_grams(
     return jnp.stack([one(bandwidths[k]) for k in range(len(bandwidths))])
 
 
+@with_promotion
 def imq_ksds(
     bandwidths: Float[Array, " b"],
     x: Float[Array, "n d"],
@@ -93,6 +104,7 @@ def imq_ksds(
     return jax.vmap(functools.partial(_mean_over_pairs, estimator=estimator))(grams)
 
 
+@with_promotion
 def kccsd_contributions(
     kernel: AbstractKernel,
     x: Float[Array, "n d"],
@@ -120,6 +132,7 @@ def kccsd_contributions(
     )
 
 
+@with_promotion
 def block_contributions(
     kernel: AbstractKernel,
     x: Float[Array, "n b"],
@@ -144,6 +157,7 @@ def _contribution(
     weights: Float[Array, " m"],
     variant: str,
 ) -> Float[Array, ""]:
+    require_choice("variant", variant, ("norm", "unit-ball"))
     inner = kernel.stein_mean(x, score, atoms, atom_scores, weights)
     if variant == "norm":
         return inner
@@ -152,6 +166,7 @@ def _contribution(
     return jnp.where(positive, inner / jnp.sqrt(jnp.where(positive, squared_norm, 1.0)), 0.0)
 
 
+@with_promotion
 def witness(
     kernel: AbstractKernel,
     points: Float[Array, "n d p"],
@@ -175,6 +190,7 @@ def witness(
     return over_rows(kernels, points, atoms, atom_scores, weights)
 
 
+@with_promotion
 def fssd_features(
     kernel: AbstractKernel,
     x: Float[Array, "n d"],
@@ -188,12 +204,15 @@ def fssd_features(
     return jnp.swapaxes(features, 1, 2) / np.sqrt(locations.size)
 
 
+@with_promotion
 def fssd(features: Float[Array, "n *feature"]) -> Float[Array, ""]:
     """The unbiased FSSD^2: the mean of <tau(x_i), tau(x_l)> over pairs i != l."""
     n = len(features)
-    return (jnp.sum(jnp.sum(features, axis=0) ** 2) - jnp.sum(features**2)) / (n * (n - 1))
+    before = jnp.cumsum(features, axis=0)[:-1]  # of i < l: no square is added and taken out again
+    return 2 * jnp.sum(before * features[1:]) / (n * (n - 1))
 
 
+@with_promotion
 def fssd_variance(features: Float[Array, "n *feature"]) -> Float[Array, ""]:
     """The variance of sqrt(n) FSSD^2 when the draws are wrong: 4 Var <tau(x), E tau>."""
     rows = features.reshape(len(features), -1)
@@ -201,6 +220,7 @@ def fssd_variance(features: Float[Array, "n *feature"]) -> Float[Array, ""]:
     return 4 * jnp.mean((rows @ mean) ** 2) - 4 * jnp.sum(mean**2) ** 2
 
 
+@with_promotion
 def fssd_power(
     features: Float[Array, "n *feature"], regularisation: float = 0.01
 ) -> Float[Array, ""]:
@@ -208,6 +228,30 @@ def fssd_power(
     return fssd(features) / jnp.sqrt(fssd_variance(features) + regularisation)
 
 
+@with_promotion
+def polynomial_stein_features(
+    x: Float[Array, "n d"], score: Float[Array, "n d"], factors: Int[Array, "j r"]
+) -> Float[Array, "n j"]:
+    r"""Laplacian(P) + <score, gradient(P)> of monomials P, each of mean 0 under this score.
+
+    A row of `factors` has the numbers of the coordinates whose product a monomial is, and d in
+    place of a factor 1: for d = 3 and degree 2, (0, 0) is x_0^2 and (1, 3) is x_1.
+    """
+    padded = jnp.pad(x, ((0, 0), (0, 1)), constant_values=1)[:, factors]
+    slopes = jnp.pad(score, ((0, 0), (0, 1)))[:, factors]
+    order, moves = range(factors.shape[1]), factors < x.shape[1]
+
+    def product_without(*left_out: int) -> Array:
+        return jnp.prod(padded[..., [k for k in order if k not in left_out]], axis=-1)
+
+    features = sum(slopes[..., k] * product_without(k) for k in order)
+    for k, other in itertools.permutations(order, 2):
+        twice = (factors[:, k] == factors[:, other]) & moves[:, k]
+        features = features + jnp.where(twice, product_without(k, other), 0)
+    return jnp.asarray(features)
+
+
+@with_promotion
 def rfsd_log_squares(
     log_base: Callable[[Array, Array], Array],
     x: Float[Array, "n d"],
@@ -229,6 +273,7 @@ def rfsd_log_squares(
     return 2 / order * jnp.log(jnp.sum(means**order, axis=0)) + 2 * unit
 
 
+@with_promotion
 def imq_log_base(
     x: Float[Array, " d"], z: Float[Array, " d"], scale: float, exponent: float
 ) -> Float[Array, ""]:
@@ -236,12 +281,14 @@ def imq_log_base(
     return exponent * jnp.log(scale**2 + jnp.sum((x - z) ** 2))
 
 
+@with_promotion
 def sech_log_base(x: Float[Array, " d"], z: Float[Array, " d"], rate: float) -> Float[Array, ""]:
     """log Phi(x, z) of the hyperbolic secant: prod_j sech(a (x_j - z_j))."""
     scaled = rate * (x - z)
     return -jnp.sum(jnp.logaddexp(scaled, -scaled) - jnp.log(2.0))
 
 
+@with_promotion
 def slice_stein(
     kernel: AbstractKernel,
     x: Float[Array, ""],
@@ -256,6 +303,7 @@ def slice_stein(
     return score_x * score_y * k.value + alignment * first + alignment**2 * k.dxdy[0]
 
 
+@with_promotion
 def slice_stein_gram(
     kernel: AbstractKernel,
     x: Float[Array, " a"],
@@ -271,6 +319,7 @@ def slice_stein_gram(
     return over_pairs(one)(x, y, score_x, score_y)
 
 
+@with_promotion
 def coordinate_stein_gram(
     kernel: AbstractKernel,
     x: Float[Array, "a m"],
@@ -292,6 +341,7 @@ def coordinate_stein_gram(
     return over_pairs(one)(x, y, score_x, score_y)
 
 
+@with_promotion
 def slice_ksd(
     kernel: AbstractKernel,
     x: Float[Array, " n"],
@@ -303,6 +353,7 @@ def slice_ksd(
     return _mean_over_pairs(slice_stein_gram(kernel, x, x, score, score, alignment), estimator)
 
 
+@with_promotion
 def sliced_ksds(
     kernel: AbstractKernel,
     x: Float[Array, "n d"],

@@ -1,17 +1,38 @@
 """A target from a JAX log density: derivatives along single lines, not full gradients."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Array
 
-from steinwise._internal.compiled import call_in_chunks, rows_of
-from steinwise.errors import InputError
-from steinwise.target.base import DEFAULT_MEMORY, AbstractTarget, require_finite
+from steinwise._internal.compiled import call_in_chunks, precision, rows_of
+from steinwise._internal.validation import require_function
+from steinwise.errors import InputError, TargetError
+from steinwise.target.at_draws import ScoresAtDraws
+from steinwise.target.base import (
+    DEFAULT_MEMORY,
+    AbstractTarget,
+    LineSeries,
+    require_finite,
+    require_outcomes,
+)
 from steinwise.target.differentiation import DifferentiationPlan, check_lines, plan_differentiation
 from steinwise.target.host import HostTarget
-from steinwise.target.pointwise import compile_over_points, points_per_call
+from steinwise.target.indexing import require_indices_inside
+from steinwise.target.pointwise import (
+    POINTS_PER_CALL,
+    POINTS_PER_STEP,
+    compile_over_points,
+    points_per_call,
+)
+from steinwise.target.series import SeriesPlan, plan_series
+from steinwise.target.support import real, require_support
+from steinwise.target.unconstrained import Unconstrained
+
+DIRECTION, DIRECTION_LEVEL = "direction value", "direction level"
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +48,20 @@ class Target(AbstractTarget):
         of `log_density`. For a coordinate, `j` is an integer, `y` a scalar and the result
         d log p / d x_j at x with x_j replaced by y. For a block, `j` and `y` are vectors of the
         same length, and so is the result.
+    support
+        Where the coordinates live, such as ``sw.support.positive``: one for all, a list with one
+        for each, or a dict by number or name of those that are not real.
+    conditionals
+        ``conditionals(x, j)``: the log probabilities, up to a constant, of all values of a discrete
+        coordinate `j` given the others, if the model has them for less than evaluations of
+        `log_density`; in the order of its support. `j` is an integer.
+
+    Notes
+    -----
+    A target is compiled at its first use and reused after that: pass the same `sw.Target` to many
+    calls to save the time. It keeps what its functions read from outside at that moment (global
+    variables, closures, attributes). If these change, make a new `sw.Target`. A plain function,
+    passed to `sw.check` or any other function in place of a target, is read anew in every call.
 
     Examples
     --------
@@ -38,23 +73,34 @@ class Target(AbstractTarget):
 
     log_density: Callable[[Array], Array]
     lines: Callable[..., Array] | None = None
+    support: Any = real
+    conditionals: Callable[..., Array] | None = None
 
     def __init__(
         self,
         log_density: Callable[[Array], Array],
         *,
         lines: Callable[..., Array] | None = None,
+        support: Any = real,
+        conditionals: Callable[..., Array] | None = None,
     ) -> None:
-        for name, function in (("log_density", log_density), ("lines", lines)):
-            if not callable(function) and not (name == "lines" and function is None):
+        require_support(support)
+        given = {"log_density": log_density, "lines": lines, "conditionals": conditionals}
+        for name, function in given.items():
+            if not callable(function) and not (name != "log_density" and function is None):
                 raise InputError(
                     f"{name} is of type {type(function).__name__}: expected a function. For a "
                     "Gaussian use sw.Gaussian(mean, covariance)."
                 )
-        object.__setattr__(self, "log_density", log_density)
-        object.__setattr__(self, "lines", lines)
+            # an object of its own: JAX remembers traces by function, also those of another target
+            # with the same function, and what it reads may have changed since
+            own = None if function is None else functools.partial(function)
+            object.__setattr__(self, name, own)
+        object.__setattr__(self, "support", support)
+        object.__setattr__(self, "_space", None)  # in which `composed` targets are
         object.__setattr__(self, "_plans", {})
         object.__setattr__(self, "_compiled", {})
+        object.__setattr__(self, "_tried", set())
 
     @staticmethod
     def from_score(
@@ -62,8 +108,10 @@ class Target(AbstractTarget):
         log_density: Callable[[np.ndarray], np.ndarray] | None = None,
         *,
         lines: Callable[..., np.ndarray] | None = None,
+        noisy: bool = False,
+        support: Any = real,
     ) -> AbstractTarget:
-        """A target from a host function (n, d) -> (n, d), called in batches; no JAX needed.
+        r"""A target from a host function (n, d) -> (n, d), called in batches; no JAX needed.
 
         Parameters
         ----------
@@ -74,19 +122,149 @@ class Target(AbstractTarget):
         lines
             Optional: ``lines(x, j, y)`` with x (n, d) and y (n, m) to (n, m) for a coordinate;
             j of length b and y (n, m, b) to (n, m, b) for a block.
+        noisy
+            Whether the score is an unbiased estimate, as from minibatches of the data, that
+            differs from call to call. Only methods that keep their level with such scores take
+            it; the others refuse.
+        support
+            Where the coordinates live, as in `Target`.
+
+        Notes
+        -----
+        A noisy score g must have the right mean *given the draw*, :math:`E[g(x_t) | x_t] =
+        \nabla \log p(x_t)`, and be independent from draw to draw. So use a new minibatch for every
+        row of x, chosen after the draw was made. Two short cuts break this:
+
+        - The gradient that a sampler such as SGLD keeps with x_t, where its minibatch is the one
+          that moved the chain to x_t: x_t depends on that minibatch, and its gradient is biased
+          given x_t. Draws that are too wide are then reported as too narrow.
+        - One minibatch for all rows: it gives the scores of another posterior, that of these data
+          alone. Right draws are rejected.
+
+        Examples
+        --------
+        The mean of 1000 numbers, with a new minibatch of 100 for every draw:
+
+        >>> import numpy as np, steinwise as sw
+        >>> rng = np.random.default_rng(0)
+        >>> data = rng.normal(size=1000)
+        >>> def score(x):
+        ...     chosen = rng.integers(len(data), size=(len(x), 100))
+        ...     return 10 * (data[chosen] - x).sum(axis=1, keepdims=True)
+        >>> target = sw.Target.from_score(score, noisy=True)
+        >>> print(target.score(np.zeros((2, 1))).shape)
+        (2, 1)
         """
-        return HostTarget(score, log_density, lines)
+        require_function("score", score, "a function (n, d) -> (n, d)")
+        return HostTarget(score, log_density, lines, noisy, support)
+
+    @staticmethod
+    def from_log_density(
+        log_density: Callable[[np.ndarray], np.ndarray],
+        *,
+        support: Any = real,
+        conditionals: Callable[[np.ndarray, int], np.ndarray] | None = None,
+    ) -> AbstractTarget:
+        """A target from a host function (n, d) -> (n,) of values alone: no gradient, no JAX.
+
+        The default method takes it; methods that need scores refuse.
+
+        Parameters
+        ----------
+        log_density
+            log p, up to a constant, one number per draw, NumPy in and out. -inf where there is no
+            density.
+        support
+            Where the coordinates live, as in `Target`.
+        conditionals
+            Optional: ``conditionals(x, j)`` with x (n, d) to (n, k), the log probabilities, up to a
+            constant per row, of all k values of a discrete coordinate j given the others.
+
+        Examples
+        --------
+        >>> import numpy as np, steinwise as sw
+        >>> def log_density(x):
+        ...     return -np.abs(x).sum(axis=1)
+        >>> draws = np.random.default_rng(0).laplace(size=(400, 2))
+        >>> sw.check(draws, sw.Target.from_log_density(log_density)).rejected
+        False
+        """
+        return HostTarget(None, log_density, support=support, conditionals=conditionals)
+
+    @staticmethod
+    def at_draws(scores: Any, *, noisy: bool = False, support: Any = real) -> AbstractTarget:
+        """A target of which only the scores at the draws are known, such as a sampler keeps them.
+
+        Methods that evaluate the density nowhere else take it; the others refuse, and say which
+        do. Nothing tells whether the scores belong to the draws but their order: row by row those
+        of the draws that are checked.
+
+        Parameters
+        ----------
+        scores
+            grad log p at every draw, in the shape of the draws: (n, d) or (chain, draw, d); an
+            array in memory, memory-mapped, or of zarr, HDF5 or Dask, which are read in slabs.
+        noisy
+            Whether they are unbiased estimates, each from a minibatch of its own that was chosen
+            after the draw was made: see the notes of `Target.from_score`.
+        support
+            Where the coordinates live, as in `Target`.
+
+        Examples
+        --------
+        >>> import numpy as np, steinwise as sw
+        >>> draws = np.random.default_rng(0).normal(size=(4, 250, 2))
+        >>> sw.check(draws, sw.Target.at_draws(-draws), method="ksd").rejected
+        False
+        """
+        return ScoresAtDraws(scores, noisy, support)
 
     def prepare(self, d: int) -> str:
         return self._plan(d).dtype
 
+    def has_scores(self, d: int) -> bool:
+        return not self._plan(d).no_derivative
+
+    def on_own_scale(self, x: np.ndarray) -> np.ndarray:
+        space: Unconstrained | None = self._space  # type: ignore[attr-defined]
+        return x if space is None else space.from_line(x)
+
+    def line_limits(self) -> tuple[np.ndarray, np.ndarray] | None:
+        space: Unconstrained | None = self._space  # type: ignore[attr-defined]
+        return None if space is None else space.limits
+
+    def composed(self, space: Unconstrained) -> "Target":
+        """The same density with its bounded coordinates on the real line; compiled once."""
+        cache: dict = self._compiled  # type: ignore[attr-defined]
+        key = ("on the real line", *space.low.tolist(), *space.high.tolist())
+        if key not in cache:
+            cache[key] = Target(space.composed(self.log_density))
+            object.__setattr__(cache[key], "_space", space)
+        return cache[key]
+
+    def try_draw(self, draw: np.ndarray) -> None:
+        tried: set[int] = self._tried  # type: ignore[attr-defined]
+        if len(draw) not in tried:
+            require_indices_inside(self.log_density, draw, self._plan(len(draw)).wide)
+            tried.add(len(draw))
+
     def score(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray:
+        self._require_derivative(x.shape[1])
         scores = self._at_points("score", x.shape[1], memory, len(x), rows_of(x))
         require_finite(scores, x, 0, np.arange(x.shape[1]), axis=1)
         return scores
 
     def log_values(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray:
         return self._at_points("value", x.shape[1], memory, len(x), rows_of(x))
+
+    def values_and_scores(
+        self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        n, d = x.shape
+        if not self.has_scores(d):
+            return None
+        both = self._at_points("value and score", d, memory, n, rows_of(x), POINTS_PER_STEP)
+        return both[:, 0], both[:, 1:]
 
     def line_scores(
         self,
@@ -97,6 +275,7 @@ class Target(AbstractTarget):
         memory: int = DEFAULT_MEMORY,
         first_row: int = 0,
     ) -> np.ndarray:
+        self._require_derivative(x.shape[1])
         index = np.asarray(coordinates, dtype=np.int32)
         scores = self._on_lines("line", x, y, index, memory)
         require_finite(scores, x, first_row, index, axis=1)
@@ -109,12 +288,30 @@ class Target(AbstractTarget):
         y: np.ndarray,
         *,
         memory: int = DEFAULT_MEMORY,
-    ) -> tuple[np.ndarray | None, np.ndarray]:
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
         index = np.asarray(coordinates, dtype=np.int32)
         if self.lines is not None:
             return None, self._on_lines("line", x, y, index, memory)
+        if not self.has_scores(x.shape[1]):
+            return self._on_lines("line level", x, y, index, memory), None
         values_and_slopes = self._on_lines("line value", x, y, index, memory)
         return values_and_slopes[..., 0], values_and_slopes[..., 1]
+
+    def outcome_values(
+        self,
+        x: np.ndarray,
+        coordinate: int,
+        values: np.ndarray,
+        *,
+        memory: int = DEFAULT_MEMORY,
+    ) -> np.ndarray:
+        index = np.array([coordinate], np.int32)
+        if self.conditionals is not None:
+            given = np.zeros((len(x), 1, 1))
+            logs = self._on_lines("conditional", x, given, index, memory)
+            return require_outcomes(logs.reshape(len(x), -1), len(values), coordinate)
+        points = np.broadcast_to(values, (len(x), 1, len(values)))
+        return self._on_lines("line level", x, points, index, memory)[:, 0]
 
     def direction_values(
         self,
@@ -123,9 +320,61 @@ class Target(AbstractTarget):
         steps: np.ndarray,
         *,
         memory: int = DEFAULT_MEMORY,
-    ) -> tuple[np.ndarray | None, np.ndarray]:
-        values_and_slopes = self._on_lines("direction value", x, steps, directions, memory)
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        if not self.has_scores(x.shape[1]):
+            return self._on_lines(DIRECTION_LEVEL, x, steps, directions, memory), None
+        values_and_slopes = self._on_lines(DIRECTION, x, steps, directions, memory)
         return values_and_slopes[..., 0], values_and_slopes[..., 1]
+
+    def line_series(self, x: np.ndarray, directions: np.ndarray, order: int) -> LineSeries | None:
+        n, d = x.shape
+        plan = self._series(d, order)
+        if plan is None or (directions.ndim == 2 and not plan.supported.all()):
+            return None
+        point_by_point = functools.partial(self._values_along, x, directions)
+        if directions.ndim == 2:
+
+            def direction_values(rows: np.ndarray, steps: np.ndarray) -> np.ndarray:
+                return plan.direction_values(x[rows], directions, steps)
+
+            return LineSeries(
+                plan.direction_series(x, directions),
+                plan.direction_cost(len(directions)) * n,
+                point_by_point if plan.uses_lapack else direction_values,
+            )
+
+        def values(rows: np.ndarray, steps: np.ndarray) -> np.ndarray:
+            everywhere = np.zeros((len(rows), d, steps.shape[2]))
+            everywhere[:, directions] = steps
+            return plan.coordinate_values(x[rows], everywhere)[:, directions]
+
+        return LineSeries(
+            plan.coordinate_series(x)[:, directions],
+            plan.cost * n * len(directions) / d,
+            point_by_point if plan.uses_lapack else values,
+        )
+
+    def _values_along(
+        self, x: np.ndarray, lines: np.ndarray, rows: np.ndarray, steps: np.ndarray
+    ) -> np.ndarray:
+        """log p at steps along lines through some rows, point by point."""
+        if lines.ndim == 2:
+            return self._on_lines(DIRECTION_LEVEL, x[rows], steps, lines, DEFAULT_MEMORY)
+        index = np.asarray(lines, dtype=np.int32)
+        points = x[rows][:, index, None] + steps
+        return self._on_lines("line level", x[rows], points, index, DEFAULT_MEMORY)
+
+    def _series(self, d: int, order: int) -> SeriesPlan | None:
+        """The series along lines; None with conditional scores of the user's own, or in 32 bit."""
+        plan = self._plan(d)
+        if self.lines is not None or not plan.wide or plan.no_derivative:
+            return None
+        cache: dict = self._compiled  # type: ignore[attr-defined]
+        key = ("series", d, order)
+        if key not in cache:
+            with precision():
+                cache[key] = plan_series(self.log_density, d, order)
+        return cache[key]
 
     def block_scores(
         self,
@@ -136,7 +385,7 @@ class Target(AbstractTarget):
         memory: int = DEFAULT_MEMORY,
         first_row: int = 0,
     ) -> np.ndarray:
-        plan = self._plan(x.shape[1])
+        plan = self._require_derivative(x.shape[1])
         if self.lines is not None:
             check_lines(self.lines, x.shape[1], plan, len(block))
         index = np.asarray(block, dtype=np.int32)
@@ -152,13 +401,20 @@ class Target(AbstractTarget):
     def _on_lines(
         self, kind: str, x: np.ndarray, y: np.ndarray, lines: np.ndarray, memory: int
     ) -> np.ndarray:
-        """A function at points y (row, line, point) of lines through the rows of x."""
+        """A function at points y (row, line, point) of lines through the rows of x.
+
+        `lines` holds the line of each column of y, or that of each row and column.
+        """
         flat = y.reshape(-1)
         lines_per_row, points_per_line = y.shape[1], y.shape[2]
+        by_row = lines.shape[:2] == y.shape[:2] and lines.ndim == (
+            3 if kind in (DIRECTION, DIRECTION_LEVEL) else 2
+        )
+        each = lines.reshape(-1, *lines.shape[2:]) if by_row else lines
 
         def points(i: np.ndarray) -> tuple[np.ndarray, ...]:
             line = i // points_per_line
-            return x[line // lines_per_row], lines[line % lines_per_row], flat[i]
+            return x[line // lines_per_row], each[line % len(each)], flat[i]
 
         results = self._at_points(kind, x.shape[1], memory, y.size, points)
         return results.reshape(*y.shape, *results.shape[1:])
@@ -170,11 +426,12 @@ class Target(AbstractTarget):
         memory: int,
         count: int,
         points: Callable[[np.ndarray], tuple[np.ndarray | None, ...]],
+        sizes: tuple[int, ...] = POINTS_PER_CALL,
     ) -> np.ndarray:
         """A function at points; `points(i)` gives the arguments of those numbered i, a row each."""
         plan = self._plan(d)
         function = self._compile(kind, plan)
-        size = points_per_call(count, d, memory)
+        size = points_per_call(count, d, memory, sizes)
         results = call_in_chunks(function, points, count, size, wide=plan.wide)
         return results.astype(np.float64, copy=False)
 
@@ -182,8 +439,15 @@ class Target(AbstractTarget):
         cache: dict = self._compiled  # type: ignore[attr-defined]
         key = (kind, plan)
         if key not in cache:
-            cache[key] = compile_over_points(kind, plan, self.log_density, self.lines)
+            functions = self.log_density, self.lines, self.conditionals
+            cache[key] = compile_over_points(kind, plan, *functions)
         return cache[key]
+
+    def _require_derivative(self, d: int) -> DifferentiationPlan:
+        plan = self._plan(d)
+        if plan.no_derivative:
+            raise TargetError(plan.no_derivative)
+        return plan
 
     def _plan(self, d: int) -> DifferentiationPlan:
         plans: dict[int, DifferentiationPlan] = self._plans  # type: ignore[attr-defined]

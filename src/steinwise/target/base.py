@@ -1,26 +1,67 @@
 """What a target must provide: its score, its log density where known, both along lines."""
 
 import abc
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from steinwise.errors import InputError, TargetError
+from steinwise.target.support import real
 
 Rows = Float[np.ndarray, "n d"]
+# of lines: the same for all draws, or those of each draw
+Coordinates = Int[np.ndarray, " c"] | Int[np.ndarray, "n c"]
+Directions = Float[np.ndarray, "c d"] | Float[np.ndarray, "n c d"]
+LineValues = tuple[Float[np.ndarray, "n c m"] | None, Float[np.ndarray, "n c m"] | None]
 DEFAULT_MEMORY = 2**30
 
 
+@dataclass(frozen=True, eq=False)
+class LineSeries:
+    """Taylor series of log p along lines, and the density itself to compare them with."""
+
+    coefficients: Float[np.ndarray, "n c order"]  # from order 0; NaN where there is none
+    evaluations: float  # of log p that would have taken as long
+    # of the numbers of m draws and of steps (m, c, point): log p at x_i + step * direction
+    values: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
 class AbstractTarget(abc.ABC):
-    """A density p on R^d, known through its score b(x) = grad log p(x).
+    """A density p, known through its score b(x) = grad log p(x) or through log p alone.
+
+    Its coordinates are real unless `support` says otherwise (see `sw.support`).
 
     All functions take and return NumPy arrays in float64, work in chunks within `memory` bytes, and
     agree with each other: ``line_scores`` at ``y = x_j`` is column j of ``score``.
     """
 
+    noisy: bool = False  # whether two evaluations at one point differ; see `Target.from_score`
+    support: Any = real  # as a user passed it; `supports_of` reads it
+
     @abc.abstractmethod
     def prepare(self, d: int) -> str:
         """Check that the target works in d dimensions; return the dtype that it computes in."""
+
+    def try_draw(self, draw: Float[np.ndarray, " d"]) -> None:  # noqa: B027
+        """Raise what shows only when the target is evaluated at a draw; by default, nothing."""
+
+    def has_scores(self, d: int) -> bool:  # noqa: ARG002
+        """Whether the density can be differentiated in d dimensions, and not only evaluated."""
+        return True
+
+    def on_own_scale(self, x: Rows) -> Rows:
+        """Draws as a user knows them, where bounded coordinates were taken to the real line."""
+        return x
+
+    def line_limits(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The least and the largest number of each coordinate at which log p can be evaluated.
+
+        Only where they are known. Beyond them the density falls off as it does up to them.
+        """
+        return None
 
     @abc.abstractmethod
     def score(self, x: Rows, *, memory: int = DEFAULT_MEMORY) -> Rows:
@@ -33,6 +74,19 @@ class AbstractTarget(abc.ABC):
         memory: int = DEFAULT_MEMORY,  # noqa: ARG002
     ) -> Float[np.ndarray, " n"] | None:
         """log p(x_i), up to one constant for all draws; None if only scores are available."""
+        return None
+
+    def values_and_scores(
+        self,
+        x: Rows,  # noqa: ARG002
+        *,
+        memory: int = DEFAULT_MEMORY,  # noqa: ARG002
+    ) -> tuple[Float[np.ndarray, " n"], Rows] | None:
+        """log p and its gradient at points anywhere: neither need be finite.
+
+        None where the target does not have both, or where a search for its maxima has nothing to
+        find, as for a normal density.
+        """
         return None
 
     @abc.abstractmethod
@@ -54,25 +108,48 @@ class AbstractTarget(abc.ABC):
     def line_values(
         self,
         x: Rows,
-        coordinates: Int[np.ndarray, " c"],
+        coordinates: Coordinates,
         y: Float[np.ndarray, "n c m"],
         *,
         memory: int = DEFAULT_MEMORY,
-    ) -> tuple[Float[np.ndarray, "n c m"] | None, Float[np.ndarray, "n c m"]]:
+    ) -> LineValues:
         """log p along lines, up to a constant per line, and its derivative there.
 
-        The log density is None if only scores are available. Neither need be finite.
+        The log density is None if only scores are available, its derivative if there are none.
+        Neither need be finite.
         """
+
+    def outcome_values(
+        self,
+        x: Rows,
+        coordinate: int,
+        values: Float[np.ndarray, " k"],
+        *,
+        memory: int = DEFAULT_MEMORY,
+    ) -> Float[np.ndarray, "n k"]:
+        """log p with a coordinate replaced by each of its values, up to a constant per draw."""
+        out = np.empty((len(x), len(values)))
+        for k, value in enumerate(values):
+            moved = x.copy()
+            moved[:, coordinate] = value
+            logs = self.log_values(moved, memory=memory)
+            if logs is None:
+                raise TargetError(
+                    "the target has a discrete coordinate and no log density, only scores: pass "
+                    "log_density= to sw.Target.from_score."
+                )
+            out[:, k] = logs
+        return out
 
     @abc.abstractmethod
     def direction_values(
         self,
         x: Rows,
-        directions: Float[np.ndarray, "c d"],
+        directions: Directions,
         steps: Float[np.ndarray, "n c m"],
         *,
         memory: int = DEFAULT_MEMORY,
-    ) -> tuple[Float[np.ndarray, "n c m"] | None, Float[np.ndarray, "n c m"]]:
+    ) -> LineValues:
         """As `line_values`, along any directions: at x_i + step * direction."""
 
     def normal_along(
@@ -85,6 +162,15 @@ class AbstractTarget(abc.ABC):
         `directions` is a vector of coordinates or a matrix of directions. None if p is not known
         to be normal.
         """
+        return None
+
+    def line_series(
+        self,
+        x: Rows,  # noqa: ARG002
+        directions: Float[np.ndarray, "c d"] | Int[np.ndarray, " c"],  # noqa: ARG002
+        order: int,  # noqa: ARG002
+    ) -> LineSeries | None:
+        """log p along lines as Taylor series around the draws; None if there are none."""
         return None
 
     @abc.abstractmethod
@@ -113,7 +199,13 @@ def check_dimension(expected: int, d: int) -> None:
 NOT_FINITE = (
     "Stein's identity needs a log density that is finite and differentiable on all of R^d. Likely "
     "causes: a bounded parameter that was not transformed to the real line together with its log "
-    "density (Jacobian included), log(0), or an overflow in exp."
+    "density (Jacobian included), or not declared, as in support={'sigma': sw.support.positive}; "
+    "log(0); or an overflow in exp."
+)
+NO_SCORES = (
+    "the target has values of its log density only and no score, which is needed here. sw.check "
+    "with its default method needs none. Pass a score to sw.Target.from_score, or a log density "
+    "in JAX that can be differentiated to sw.Target."
 )
 
 
@@ -134,3 +226,16 @@ def require_finite(
         f"draw {index[0] + first_row}, coordinate {coordinates[index[axis]]}{moved}, where "
         f"x = {points[index[0]].tolist()}. {NOT_FINITE}"
     )
+
+
+def require_outcomes(
+    logs: Float[np.ndarray, "n k"], count: int, coordinate: int
+) -> Float[np.ndarray, "n k"]:
+    """The user's log probabilities of a discrete coordinate, if there is one for every value."""
+    if logs.shape[1] != count:
+        raise TargetError(
+            f"conditionals(x, j) gave {logs.shape[1]} log probabilities for coordinate "
+            f"{coordinate}, whose support has {count} values: expected one for each, in increasing "
+            "order. A support without end has too many; leave conditionals= out there."
+        )
+    return logs

@@ -9,8 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
+from steinwise._internal.escaping import printable
 from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.memory import chunks
+from steinwise._internal.spread import pulled_in
 from steinwise.errors import TargetError
 from steinwise.target.base import AbstractTarget
 
@@ -37,9 +39,10 @@ def hessian_couplings(
             "the density is evaluated in float32, whose scores are too coarse to be subtracted: "
             "pass graph= yourself, or let the dtypes of the density follow that of its input."
         )
-    spread = rows.std(axis=0)
+    spread = pulled_in(rows).std(axis=0)
     x = rows[evenly_spaced_indices(len(rows), points)]
     hessians = _hessians(target, x, STEP * spread, memory) * np.outer(spread, spread)
+    hessians /= np.abs(hessians).max() or 1.0  # couplings are ratios, and squares may overflow
     size = np.sqrt((hessians**2).mean(axis=0))
     largest = size.max(axis=1)
     scale = np.sqrt(np.outer(largest, largest))
@@ -47,8 +50,9 @@ def hessian_couplings(
     asymmetry = np.abs(hessians - np.swapaxes(hessians, 1, 2)).max(axis=0) / scale
     if asymmetry.max() > ASYMMETRY:
         i, j = (int(k) for k in np.unravel_index(asymmetry.argmax(), asymmetry.shape))
+        pair = f"{printable(names[i])} and {printable(names[j])}"
         raise TargetError(
-            f"the second derivatives of log p in {names[i]} and {names[j]} depend on the order of "
+            f"the second derivatives of log p in {pair} depend on the order of "
             f"differentiation, by {asymmetry.max():.2g} of their size, so zeros cannot be told "
             "from noise. Are the scores computed in float32, from minibatches, or not the gradient "
             "of one function? Pass graph= yourself."

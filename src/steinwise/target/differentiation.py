@@ -5,6 +5,8 @@ here, with a message that names the likely cause, before any draw is evaluated.
 """
 
 import functools
+import sys
+import traceback
 import warnings
 from collections.abc import Callable
 from typing import NamedTuple
@@ -15,6 +17,7 @@ import numpy as np
 from jaxtyping import Array
 
 from steinwise._internal.compiled import precision
+from steinwise._internal.constants import constants_are_reliable
 from steinwise.errors import SteinwiseWarning, TargetError
 from steinwise.target.derivatives import FORWARD, REVERSE, along_coordinate, gradient
 
@@ -26,6 +29,7 @@ class DifferentiationPlan(NamedTuple):
     dtype: str
     score: str  # the mode for the gradient: FORWARD or REVERSE
     line: str  # the mode for slopes along lines
+    no_derivative: str = ""  # why there is neither, where only values can be computed
 
 
 def plan_differentiation(log_density: Callable, d: int) -> DifferentiationPlan:
@@ -35,22 +39,18 @@ def plan_differentiation(log_density: Callable, d: int) -> DifferentiationPlan:
     for wide in (True,) if ambient_is_wide else (True, False):
         with precision(wide):
             try:
-                jax.eval_shape(log_density, jax.ShapeDtypeStruct((d,), _float(wide)))
+                _trace(log_density, d, wide)
             except Exception as error:  # kept, and raised below if nothing else works
                 first_error = first_error or error
                 continue
             _check_output(log_density, d, wide)
-            score = _first_mode_that_traces(
-                {mode: gradient(log_density, mode) for mode in (REVERSE, FORWARD)}, d, wide
-            )
-            line = _first_mode_that_traces(
-                {
-                    mode: functools.partial(_along_first_coordinate, log_density, mode)
-                    for mode in (FORWARD, REVERSE)
-                },
-                d,
-                wide,
-            )
+            scores = {mode: gradient(log_density, mode) for mode in (REVERSE, FORWARD)}
+            lines = {
+                mode: functools.partial(_along_first_coordinate, log_density, mode)
+                for mode in (FORWARD, REVERSE)
+            }
+            score, no_derivative = _first_mode_that_traces(scores, d, wide)
+            line, no_slope = _first_mode_that_traces(lines, d, wide)
         if not wide:
             warnings.warn(
                 "the log density cannot be traced in 64 bit (a float32 scan carry, cond branch or "
@@ -60,12 +60,36 @@ def plan_differentiation(log_density: Callable, d: int) -> DifferentiationPlan:
                 SteinwiseWarning,
                 stacklevel=2,
             )
-        return DifferentiationPlan(wide, "float64" if wide else "float32", score, line)
+        no_derivative = no_derivative or no_slope
+        if no_derivative:
+            _require_values(log_density, d, wide, no_derivative)
+            warnings.warn(
+                f"{no_derivative} Only its values are used, as with sw.Target.from_log_density: "
+                "the default method needs no more, at a higher cost.",
+                SteinwiseWarning,
+                stacklevel=2,
+            )
+        dtype = "float64" if wide else "float32"
+        return DifferentiationPlan(wide, dtype, score, line, no_derivative)
+    if _raised_by_torch(first_error):
+        raise TargetError(
+            f"the log density is PyTorch's: on a JAX draw of shape ({d},) it raised "
+            f"{type(first_error).__name__}: {_first_line(first_error)}. "
+            "sw.check(*sw.from_torch(draws, log_prob)) takes it as it is."
+        ) from first_error
+    if isinstance(first_error, jax.errors.TracerArrayConversionError):
+        raise TargetError(
+            "the log density uses NumPy where jax.numpy is needed: on one JAX draw of shape "
+            f"({d},) it raised TracerArrayConversionError. Write it with import jax.numpy as np; "
+            "or pass a NumPy function of draws (n, d) that returns n values to "
+            "sw.Target.from_log_density."
+        ) from first_error
     raise TargetError(
         f"the log density failed on one draw of shape ({d},): {type(first_error).__name__}: "
-        f"{_first_line(first_error)} It must take one draw, not a batch, and use jax.numpy. Does "
-        f"it expect another number of coordinates than the {d} of the draws? A function that runs "
-        "only in NumPy or PyTorch can be passed to sw.Target.from_score."
+        f"{_first_line(first_error).removesuffix('.')}. It must take one draw, not a batch, and "
+        f"use jax.numpy. Does it expect another number of coordinates than the {d} of the draws? "
+        "A function that runs only in NumPy or PyTorch can be passed to sw.Target.from_score or "
+        ".from_log_density."
     ) from first_error
 
 
@@ -93,6 +117,19 @@ def check_lines(
         )
 
 
+def _trace(log_density: Callable, d: int, wide: bool) -> None:
+    """Raise what tracing the density raises."""
+    jax.eval_shape(log_density, jax.ShapeDtypeStruct((d,), _float(wide)))
+    if constants_are_reliable():
+        return
+    # otherwise an array of the wrong precision shows only when a derivative is compiled
+    rows = jax.ShapeDtypeStruct((1, d), _float(wide))
+    try:
+        jax.jit(jax.vmap(gradient(log_density, REVERSE))).lower(rows)
+    except Exception:  # a while loop, perhaps, which forward mode can do
+        jax.jit(jax.vmap(gradient(log_density, FORWARD))).lower(rows)
+
+
 def _check_output(log_density: Callable, d: int, wide: bool) -> None:
     out = jax.eval_shape(log_density, jax.ShapeDtypeStruct((d,), _float(wide)))
     if not isinstance(out, jax.ShapeDtypeStruct) or out.shape != ():
@@ -105,21 +142,36 @@ def _check_output(log_density: Callable, d: int, wide: bool) -> None:
         raise TargetError(f"the log density returned dtype {out.dtype}: expected a real float.")
 
 
-def _first_mode_that_traces(derivatives: dict[str, Callable], d: int, wide: bool) -> str:
+def _first_mode_that_traces(
+    derivatives: dict[str, Callable], d: int, wide: bool
+) -> tuple[str, str]:
+    """The mode, and "" or why there is none."""
     errors = []
     for mode, derivative in derivatives.items():
         try:
             # under vmap, as it will run: forward mode through a custom_vjp fails only there
             jax.eval_shape(jax.vmap(derivative), jax.ShapeDtypeStruct((1, d), _float(wide)))
-        except Exception as error:  # both are reported below
+        except Exception as error:  # both are told below
             errors.append(error)
         else:
-            return mode
-    raise TargetError(
+            return mode, ""
+    return "", (
         "the log density can be evaluated but not differentiated, neither in forward nor in "
-        f"reverse mode: {_first_line(errors[0])} / {_first_line(errors[1])} Pass its score to "
-        "sw.Target.from_score, or its conditional scores as lines=."
-    ) from errors[0]
+        f"reverse mode: {_first_line(errors[0])} / {_first_line(errors[1])} Its score can be "
+        "passed to sw.Target.from_score."
+    )
+
+
+def _require_values(log_density: Callable, d: int, wide: bool, no_derivative: str) -> None:
+    """Raise unless the density can at least be evaluated at many draws at once."""
+    with precision(wide):
+        try:
+            jax.eval_shape(jax.vmap(log_density), jax.ShapeDtypeStruct((1, d), _float(wide)))
+        except Exception as error:
+            raise TargetError(
+                f"{no_derivative} Nor can it be evaluated at many draws at once (jax.vmap): "
+                f"{_first_line(error)}"
+            ) from error
 
 
 def _along_first_coordinate(log_density: Callable, mode: str, x: Array) -> tuple[Array, Array]:
@@ -128,6 +180,14 @@ def _along_first_coordinate(log_density: Callable, mode: str, x: Array) -> tuple
 
 def _float(wide: bool) -> type:
     return np.float64 if wide else np.float32
+
+
+def _raised_by_torch(error: Exception | None) -> bool:
+    """Whether PyTorch raised an error; its compiled functions have no frame, but a phrase."""
+    frames = traceback.walk_tb(None if error is None else error.__traceback__)
+    modules = [str(frame.f_globals.get("__name__", "")) for frame, _ in frames]
+    inside = any(module.partition(".")[0] == "torch" for module in modules)
+    return inside or ("torch" in sys.modules and "must be Tensor" in str(error))
 
 
 def _first_line(error: Exception | None) -> str:

@@ -1,18 +1,33 @@
 """The Gaussian target, in closed form: a score along a line costs one multiplication."""
 
+import reprlib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 from jaxtyping import Float
 
+from steinwise._internal.validation import as_numbers, as_symmetric
 from steinwise.errors import InputError
+from steinwise.target.autodiff import Target
 from steinwise.target.base import DEFAULT_MEMORY, AbstractTarget, check_dimension
+from steinwise.target.support import real, require_support
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Gaussian(AbstractTarget):
     """N(mean, covariance), with score -P (x - mean), P the inverse of the covariance.
+
+    Parameters
+    ----------
+    mean
+        (d,).
+    covariance
+        (d, d), symmetric and positive definite.
+    support
+        Where its coordinates live (see `sw.support`): a normal density cut off at bounds, or
+        restricted to separate values. Real by default.
 
     Examples
     --------
@@ -25,10 +40,11 @@ class Gaussian(AbstractTarget):
     mean: Float[np.ndarray, " d"]
     covariance: Float[np.ndarray, "d d"]
     precision: Float[np.ndarray, "d d"]
+    support: Any
 
-    def __init__(self, mean: object, covariance: object) -> None:
-        mean_array = np.array(mean, dtype=np.float64)
-        covariance_array = np.array(covariance, dtype=np.float64)
+    def __init__(self, mean: object, covariance: object, *, support: Any = real) -> None:
+        require_support(support)
+        mean_array, covariance_array = _real("mean", mean), _real("covariance", covariance)
         d = mean_array.size
         if mean_array.ndim != 1 or covariance_array.shape != (d, d):
             raise InputError(
@@ -37,9 +53,7 @@ class Gaussian(AbstractTarget):
             )
         if not (np.isfinite(mean_array).all() and np.isfinite(covariance_array).all()):
             raise InputError("mean or covariance has entries that are not finite.")
-        if not np.allclose(covariance_array, covariance_array.T, rtol=1e-10, atol=0):
-            worst = np.abs(covariance_array - covariance_array.T).max()
-            raise InputError(f"the covariance is not symmetric: it differs by up to {worst:.3g}.")
+        covariance_array = as_symmetric("the covariance", covariance_array)
         try:
             factor = scipy.linalg.cho_factor(covariance_array, lower=True)
         except np.linalg.LinAlgError as error:
@@ -49,9 +63,15 @@ class Gaussian(AbstractTarget):
                 f"{smallest:.3g}. Is it a precision or a correlation matrix by mistake?"
             ) from error
         precision = scipy.linalg.cho_solve(factor, np.eye(d))
+        object.__setattr__(self, "support", support)
         object.__setattr__(self, "mean", mean_array)
         object.__setattr__(self, "covariance", covariance_array)
         object.__setattr__(self, "precision", (precision + precision.T) / 2)
+
+    def as_log_density(self) -> Target:
+        """The same density without its closed form, which bounds take away."""
+        mean, precision = self.mean, self.precision
+        return Target(lambda x: -0.5 * (x - mean) @ precision @ (x - mean), support=self.support)
 
     def prepare(self, d: int) -> str:
         check_dimension(self.mean.size, d)
@@ -126,3 +146,14 @@ class Gaussian(AbstractTarget):
 
     def __repr__(self) -> str:
         return f"Gaussian(d={self.mean.size})"
+
+
+def _real(name: str, value: object) -> Float[np.ndarray, "..."]:
+    """An array of real numbers, in 64 bit."""
+    array = as_numbers(value)
+    if array is None:
+        raise InputError(
+            f"{name} is {reprlib.repr(value)}: expected an array of real numbers, without masked "
+            "entries and with rows of one length."
+        )
+    return array

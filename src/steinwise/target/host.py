@@ -1,13 +1,17 @@
-"""A target from a score function that runs on the host, as Stan and PyTorch provide it."""
+"""A target from functions that run on the host, as Stan and PyTorch provide them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from steinwise._internal.memory import chunks
+from steinwise._internal.numpy_errors import users_numpy_errors
+from steinwise._internal.validation import require_flag, require_function
 from steinwise.errors import InputError, TargetError
-from steinwise.target.base import DEFAULT_MEMORY, AbstractTarget, require_finite
+from steinwise.target.base import DEFAULT_MEMORY, NO_SCORES, AbstractTarget, require_finite
+from steinwise.target.support import real, require_support
 
 # Rows of one call of the user's function: enough to vectorise, few enough that a slow function
 # returns within a moment, so that an interruption is noticed.
@@ -17,26 +21,49 @@ COPIES_PER_ROW = 16  # of a row's size: room for what the function computes on t
 
 @dataclass(frozen=True, eq=False)
 class HostTarget(AbstractTarget):
-    """Scores from a function (n, d) -> (n, d) of NumPy arrays; see `Target.from_score`."""
+    """Scores from a function (n, d) -> (n, d) of NumPy arrays, or values from one (n, d) -> (n,).
 
-    score_function: Callable[[np.ndarray], np.ndarray]
+    See `Target.from_score` and `Target.from_log_density`.
+    """
+
+    score_function: Callable[[np.ndarray], np.ndarray] | None
     log_density: Callable[[np.ndarray], np.ndarray] | None = None
     lines: Callable[..., np.ndarray] | None = None
+    noisy: bool = False
+    support: Any = real
+    conditionals: Callable[[np.ndarray, int], np.ndarray] | None = None
 
     def __post_init__(self) -> None:
-        if not callable(self.score_function):
+        require_support(self.support)
+        if self.conditionals is not None:
+            require_function("conditionals", self.conditionals, "a function conditionals(x, j)")
+        if self.score_function is None:
+            require_function("log_density", self.log_density, "a function (n, d) -> (n,)")
+            return
+        require_function("score", self.score_function, "a function (n, d) -> (n, d)")
+        if self.log_density is not None:
+            require_function("log_density", self.log_density, "a function (n, d) -> (n,)")
+        if self.lines is not None:
+            require_function("lines", self.lines, "a function lines(x, j, y)")
+        require_flag("noisy", self.noisy)
+        if self.noisy and (self.log_density is not None or self.lines is not None):
             raise InputError(
-                f"score is of type {type(self.score_function).__name__}: expected a function "
-                "(n, d) -> (n, d)."
+                "noisy=True came with a log density or lines, which are of use only where two "
+                "evaluations agree: pass the score alone, or an exact one with noisy=False."
             )
 
     def prepare(self, d: int) -> str:  # noqa: ARG002
         return "float64"
 
+    def has_scores(self, d: int) -> bool:  # noqa: ARG002
+        return self.score_function is not None
+
     def score(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray:
+        if self.score_function is None:
+            raise TargetError(NO_SCORES)
         out = np.empty(x.shape)
         for part in chunks(len(x), _rows_within(memory, x.shape[1])):
-            rows = x[part].copy()  # NumPy code often writes into its argument
+            rows = x[part]
             out[part] = self._call(self.score_function, (rows,), rows.shape, "score")
             require_finite(out[part], x[part], part.start, np.arange(x.shape[1]), axis=1)
         return out
@@ -46,8 +73,37 @@ class HostTarget(AbstractTarget):
             return None
         out = np.empty(len(x))
         for part in chunks(len(x), _rows_within(memory, x.shape[1])):
-            rows = x[part].copy()
+            rows = x[part]
             out[part] = self._call(self.log_density, (rows,), (len(rows),), "log density")
+        return out
+
+    def values_and_scores(
+        self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        if self.score_function is None or self.log_density is None or self.noisy:
+            return None
+        scores = np.empty(x.shape)
+        for part in chunks(len(x), _rows_within(memory, x.shape[1])):
+            rows = x[part]
+            scores[part] = self._call(self.score_function, (rows,), rows.shape, "score")
+        values = self.log_values(x, memory=memory)
+        assert values is not None
+        return values, scores
+
+    def outcome_values(
+        self,
+        x: np.ndarray,
+        coordinate: int,
+        values: np.ndarray,
+        *,
+        memory: int = DEFAULT_MEMORY,
+    ) -> np.ndarray:
+        if self.conditionals is None:
+            return super().outcome_values(x, coordinate, values, memory=memory)
+        out = np.empty((len(x), len(values)))
+        for part in chunks(len(x), _rows_within(memory, x.shape[1])):
+            given, shape = (x[part], coordinate), out[part].shape
+            out[part] = self._call(self.conditionals, given, shape, "conditionals")
         return out
 
     def line_scores(
@@ -71,15 +127,19 @@ class HostTarget(AbstractTarget):
         y: np.ndarray,
         *,
         memory: int = DEFAULT_MEMORY,
-    ) -> tuple[np.ndarray | None, np.ndarray]:
-        if self.lines is None:
-            directions = np.eye(x.shape[1])[coordinates]
-            steps = y - x[:, coordinates, None]
-            return self.direction_values(x, directions, steps, memory=memory)
-        slopes = np.empty(y.shape)
-        for c, j in enumerate(coordinates):
-            slopes[:, c] = self._scores_with(x, int(j), y[:, c, :, None], memory, None)[..., 0]
-        return None, slopes
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        if self.lines is not None:
+            slopes = np.empty(y.shape)
+            for c, j in enumerate(coordinates):
+                slopes[:, c] = self._scores_with(x, int(j), y[:, c, :, None], memory, None)[..., 0]
+            return None, slopes
+
+        def moved(part: slice, c: int) -> np.ndarray:
+            points = np.repeat(x[part, None], y.shape[2], axis=1)
+            points[..., coordinates[c]] = y[part, c]
+            return points
+
+        return self._values_at(moved, np.eye(x.shape[1])[coordinates], y.shape, memory)
 
     def direction_values(
         self,
@@ -88,19 +148,39 @@ class HostTarget(AbstractTarget):
         steps: np.ndarray,
         *,
         memory: int = DEFAULT_MEMORY,
-    ) -> tuple[np.ndarray | None, np.ndarray]:
-        slopes = np.empty(steps.shape)
-        values = None if self.log_density is None else np.empty(steps.shape)
-        for part in chunks(len(x), max(1, _rows_within(memory, x.shape[1]) // steps.shape[2])):
-            for c, direction in enumerate(directions):
-                step = steps[part, c]
-                moved = (x[part, None] + step[..., None] * direction).reshape(-1, x.shape[1])
-                scores = self._call(self.score_function, (moved,), moved.shape, "score")
-                slopes[part, c] = (scores @ direction).reshape(step.shape)
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        def moved(part: slice, c: int) -> np.ndarray:
+            direction = directions[part, None, c] if directions.ndim == 3 else directions[c]
+            return x[part, None] + steps[part, c, :, None] * direction
+
+        return self._values_at(moved, directions, steps.shape, memory)
+
+    def _values_at(
+        self,
+        moved: Callable[[slice, int], np.ndarray],
+        directions: np.ndarray,
+        shape: tuple[int, ...],
+        memory: int,
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Values and slopes at points (n, c, m); `moved` gives those of some rows on a line."""
+        d = directions.shape[-1]
+        slopes = None if self.score_function is None else np.empty(shape)
+        values = None if self.log_density is None else np.empty(shape)
+        for part in chunks(shape[0], max(1, _rows_within(memory, d) // shape[2])):
+            for c in range(shape[1]):
+                points = moved(part, c)
+                flat = points.reshape(-1, d)
+                if slopes is not None:
+                    assert self.score_function is not None
+                    scores = self._call(self.score_function, (flat,), flat.shape, "score")
+                    along = directions[part, c, :, None] if directions.ndim == 3 else directions[c]
+                    slopes[part, c] = (scores.reshape(points.shape) @ along).reshape(
+                        points.shape[:2]
+                    )
                 if values is not None:
                     assert self.log_density is not None
-                    logs = self._call(self.log_density, (moved,), moved.shape[:1], "log density")
-                    values[part, c] = logs.reshape(step.shape)
+                    logs = self._call(self.log_density, (flat,), flat.shape[:1], "log density")
+                    values[part, c] = logs.reshape(points.shape[:2])
         return values, slopes
 
     def block_scores(
@@ -133,10 +213,11 @@ class HostTarget(AbstractTarget):
             new = y[part]
             if self.lines is not None:
                 points = new[..., 0] if isinstance(index, int) else new
-                arguments = (x[part].copy(), index, points.copy())
-                scores = self._call(self.lines, arguments, points.shape, "lines")
+                scores = self._call(self.lines, (x[part], index, points), points.shape, "lines")
                 out[part] = scores.reshape(new.shape)
             else:
+                if self.score_function is None:
+                    raise TargetError(NO_SCORES)
                 moved = np.repeat(x[part, None], new.shape[1], axis=1)
                 moved[..., columns] = new
                 flat = moved.reshape(-1, x.shape[1])
@@ -149,15 +230,27 @@ class HostTarget(AbstractTarget):
     def _call(
         self, function: Callable, arguments: tuple, shape: tuple[int, ...], name: str
     ) -> np.ndarray:
-        """Call a function of the user's and check what it returns."""
+        """Call a function of the user's on copies and check what it returns.
+
+        NumPy code often writes into its arguments, and we use them again.
+        """
         given = ", ".join(str(np.shape(a)) if np.ndim(a) else str(a) for a in arguments)
         try:
-            out = np.asarray(function(*arguments))
+            with users_numpy_errors():
+                returned = function(
+                    *(a.copy() if isinstance(a, np.ndarray) else a for a in arguments)
+                )
+                out = np.asarray(returned)
         except Exception as error:
             raise TargetError(
                 f"the {name} function raised {type(error).__name__} on input {given}: {error}. It "
                 "must take a batch of draws, one per row, as a NumPy array."
             ) from error
+        if np.ma.is_masked(returned):
+            raise TargetError(
+                f"the {name} function returned a masked array with {np.ma.count_masked(returned)} "
+                "masked entries: expected a number for every entry. Where do they come from?"
+            )
         if out.shape != shape or not np.issubdtype(out.dtype, np.floating):
             raise TargetError(
                 f"the {name} function returned shape {out.shape} and dtype {out.dtype} on input "

@@ -1,0 +1,129 @@
+"""The series of all lines through one draw, a pass for every group of coordinates."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from steinwise.target.series.groups import Colouring, Group
+from steinwise.target.series.interpreter import Interpreter
+from steinwise.target.series.moving import Coefficient, Moving, affine, expanded, filled
+from steinwise.target.series.program import Equation, Program
+from steinwise.target.series.recurrences import product
+from steinwise.target.series.rules import ELEMENTWISE, RULES
+
+
+def lines_of_group(
+    program: Program, group: Group, values: dict[int, Any], order: int, remembered: dict
+) -> Float[Array, "line order"]:
+    """The coefficients of orders 1 to `order` along every coordinate in `group.lines`."""
+    if group.moving.isdisjoint(program.outputs):
+        return jnp.zeros((len(group.lines), order), values[program.inputs[0]].dtype)
+    if group.colouring is None:
+        d = program.types[program.inputs[0]].shape[0]
+        seeds = jax.nn.one_hot(group.coordinates, d, dtype=values[program.inputs[0]].dtype)
+        return along_seeds(program, group.equations, values, seeds, group.moving, order, remembered)
+    return _coloured(program, group, group.colouring, values, order, remembered)
+
+
+def along_seeds(
+    program: Program,
+    equations: Sequence[Equation],
+    values: dict[int, Any],
+    seeds: Float[Array, "line d"],
+    may_move: frozenset[int],
+    order: int,
+    remembered: dict,
+) -> Float[Array, "line order"]:
+    """The coefficients of orders 1 to `order` of ``x + t seed``, for every seed."""
+    (start,), (end,) = program.inputs, program.outputs
+    interpreter = Interpreter(ELEMENTWISE, RULES, order, len(seeds) > 1, remembered)
+
+    def along(seed: Float[Array, " d"]) -> Float[Array, " order"]:
+        moving = {start: affine(values[start], seed, order)}
+        interpreter.carry(program, equations, values, moving, may_move)
+        return _coefficients(moving.get(end), values[end], order)
+
+    return along(seeds[0])[None] if len(seeds) == 1 else jax.vmap(along)(seeds)
+
+
+def _coloured(
+    program: Program,
+    group: Group,
+    colouring: Colouring,
+    values: dict[int, Any],
+    order: int,
+    remembered: dict,
+) -> Float[Array, "line order"]:
+    (start,), (end,) = program.inputs, program.outputs
+    n_colours, n_lines = colouring.coordinates.shape
+    interpreter = Interpreter(ELEMENTWISE, RULES, order, n_colours > 1, remembered)
+
+    def of_colour(seed: Array, owners: dict[int, Array]) -> Float[Array, "line order"]:
+        moving = {start: affine(values[start], seed, order)}
+        interpreter.carry(program, colouring.before, values, moving, group.moving)
+        sums = {}
+        for equation in colouring.sums:
+            i = equation.outputs[0]
+            summands = _summands(interpreter, equation, values, moving)
+            sums[i] = _sums_by_owner(summands, owners[i], n_lines)
+
+        def of_line(sums_of_line: dict[int, tuple]) -> Float[Array, " order"]:
+            summed = {i: Moving(values[i], sums_of_line[i]) for i in sums}
+            inner = Interpreter(ELEMENTWISE, RULES, order, True, remembered)
+            inner.carry(program, colouring.after, values, summed, group.moving)
+            return _coefficients(summed.get(end), values[end], order)
+
+        return jax.vmap(of_line)(sums)
+
+    d = len(values[start])
+    lines = colouring.coordinates
+    seeds = np.zeros((n_colours, d + 1))
+    seeds[np.arange(n_colours)[:, None], lines] = 1  # the last column is for lines that are not
+    seeds = jnp.asarray(seeds[:, :d], values[start].dtype)
+    owners = {i: jnp.asarray(owner) for i, owner in colouring.owners.items()}
+    if n_colours == 1:
+        found = of_colour(seeds[0], {i: owner[0] for i, owner in owners.items()})[None]
+    else:
+        found = jax.vmap(of_colour)(seeds, owners)
+    return found.reshape(-1, order)
+
+
+def _summands(
+    interpreter: Interpreter,
+    equation: Equation,
+    values: dict[int, Any],
+    moving: dict[int, Moving],
+) -> Moving:
+    """What a sum adds up: the operand of reduce_sum, or the products of a dot product."""
+    operands: list[Any] = [moving.get(i, values[i]) for i in equation.inputs]
+    if equation.name == "reduce_sum":
+        return expanded(operands[0])
+    bases = [v.base if isinstance(v, Moving) else v for v in operands]
+    rest = (None,) * interpreter.order
+    series = [expanded(v).series if isinstance(v, Moving) else (v, *rest) for v in operands]
+    base = bases[0] * bases[1]
+    return Moving(base, tuple(product(*series)[1:]))
+
+
+def _sums_by_owner(
+    value: Moving, owners: Int[Array, " entry"], n_lines: int
+) -> tuple[Coefficient, ...]:
+    """The sums of the entries that belong to each line, for every order."""
+
+    def summed(coefficient: Coefficient) -> Float[Array, " line"] | None:
+        if coefficient is None:
+            return None
+        entries = filled(coefficient, value.base).ravel()
+        return jax.ops.segment_sum(entries, owners, n_lines + 1)[:-1]
+
+    return tuple(map(summed, value.coefficients))
+
+
+def _coefficients(value: Moving | None, base: Array, order: int) -> Float[Array, " order"]:
+    if value is None:
+        return jnp.zeros(order, base.dtype)
+    return jnp.stack([filled(c, base) for c in expanded(value).coefficients])
