@@ -145,27 +145,35 @@ def between_nodes(curve: Curve, r: float) -> Array:
 
 
 def interval_masses(curve: Curve) -> Array:
-    """The mass of every interval, by Gauss's rule with four points."""
+    """The mass of every interval, by Gauss's rule with four points.
+
+    Where the density is 0 at all of them and not at an end, the interval is so steep that its mass
+    lies at that end: there it is that of an exponential density. A line whose mass lies between
+    nodes, as those of a target far narrower than the draws, would have no mass at all.
+    """
     points = zip(GAUSS_NODES, GAUSS_WEIGHTS, strict=True)
     weighted = [weight * jnp.exp(between_nodes(curve, r)) for r, weight in points]
-    return jnp.diff(curve.nodes, axis=-1) * reduce(jnp.add, weighted)
+    mean = reduce(jnp.add, weighted)
+    a, b = curve.log_density[..., :-1], curve.log_density[..., 1:]
+    at_an_end = jnp.exp(jnp.maximum(a, b)) / jnp.maximum(jnp.abs(b - a), 1.0)
+    return jnp.diff(curve.nodes, axis=-1) * jnp.where(mean > 0, mean, at_an_end)
 
 
-def with_exponential_tails(
-    curve: Curve, cumulative: Array, v: Array, quantiles: Array, scores: Array
-) -> tuple[Array, Array]:
-    """The quantiles at v with those beyond the first or last node placed in exponential tails."""
-    first, last = curve.slopes[..., :1], curve.slopes[..., -1:]
-    left, right = cumulative[..., :1], 1 - cumulative[..., -1:]
-    left, right = (jnp.where(side > 0, side, 1.0) for side in (left, right))
-    low = curve.nodes[..., :1] + jnp.log(v / left) / jnp.where(first > 0, first, 1.0)
-    high = curve.nodes[..., -1:] + jnp.log((1 - v) / right) / jnp.where(last < 0, last, -1.0)
-    in_left, in_right = v < cumulative[..., :1], v > cumulative[..., -1:]
-    quantiles = jnp.where(in_left, low, jnp.where(in_right, high, quantiles))
-    return quantiles, jnp.where(in_left, first, jnp.where(in_right, last, scores))
+def cumulative_shares(curve: Curve) -> tuple[Array, Array]:
+    """The share of a line's mass below every node, with exponential tails, and the whole mass."""
+    density = jnp.exp(curve.log_density)
+    rising, falling = curve.slopes[..., 0], -curve.slopes[..., -1]
+    left = jnp.where(rising > 0, density[..., 0] / jnp.where(rising > 0, rising, 1.0), 0.0)
+    right = jnp.where(falling > 0, density[..., -1] / jnp.where(falling > 0, falling, 1.0), 0.0)
+    below = left[..., None] + cumulative_from_zero(interval_masses(curve))
+    total = below[..., -1] + right
+    return below / total[..., None], total
 
 
 def interval_reaching(share: Array, cumulative: Array) -> Array:
-    """The interval in which the cumulative mass of a line reaches a share of the whole."""
-    search = jax.vmap(partial(jnp.searchsorted, v=share, side="right"))
-    return jnp.clip(search(cumulative) - 1, 0, cumulative.shape[-1] - 2)
+    """The interval in which the cumulative mass of a line reaches a share of the whole.
+
+    The shares are the same for all lines, or each line has its own.
+    """
+    search = jax.vmap(partial(jnp.searchsorted, side="right"), (0, None if share.ndim == 1 else 0))
+    return jnp.clip(search(cumulative, share) - 1, 0, cumulative.shape[-1] - 2)

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from steinwise._internal.quantiles import quantiles_of_sorted
 from steinwise.orbits.curves import (
     between_nodes,
     cumulative_from_zero,
@@ -63,11 +64,16 @@ def search_ranges_of(columns: Float[np.ndarray, "n c"]) -> SearchRanges:
     >>> ranges.points[0, -4:].tolist()
     [-100.0, -25.0, 125.0, 200.0]
     """
-    low, high = columns.min(axis=0), columns.max(axis=0)
+    return search_ranges_of_sorted(np.sort(columns.T, axis=1))
+
+
+def search_ranges_of_sorted(rows: Float[np.ndarray, "c n"]) -> SearchRanges:
+    """The same, of each coordinate's draws in increasing order."""
+    low, high = rows[:, 0], rows[:, -1]
     width = high - low
-    sd = columns.std(axis=0)
+    sd = rows.std(axis=1)
     shares = np.linspace(0, 1, RANGE_QUANTILES)
-    inside = np.quantile(columns, shares, axis=0) + QUANTILE_OFFSET * sd
+    inside = quantiles_of_sorted(rows, shares) + QUANTILE_OFFSET * sd
     beyond = [low - width, low - width / 4, high + width / 4, high + width]
     return SearchRanges(sd, np.concatenate([inside, np.stack(beyond)]).T)
 
@@ -85,6 +91,23 @@ def first_nodes(x: Array, score: Array, curvature: Array, sd: Array, points: Arr
     around = newton[..., None] + scale[..., None] * jnp.array(AROUND_NEWTON)
     centre = x[..., None]
     return jnp.concatenate([centre, centre - away, centre + away, around, points], axis=-1)
+
+
+def kept_within(
+    nodes: Float[np.ndarray, "n c k"],
+    x: Float[np.ndarray, "n c"],
+    limits: tuple[Float[np.ndarray, "n c"], Float[np.ndarray, "n c"]],
+) -> Float[np.ndarray, "n c k"]:
+    """Nodes beyond a limit of their line moved to between the draw and that limit.
+
+    Not all to the same place: two nodes there show how the density goes on.
+    """
+    inward = np.arange(nodes.shape[-1]) / nodes.shape[-1]
+    for limit, beyond in zip(limits, (np.less, np.greater), strict=True):
+        end = np.where(np.isfinite(limit), limit, x)[..., None]
+        moved = end + inward * (x[..., None] - end)
+        nodes = np.where(beyond(nodes, limit[..., None]), moved, nodes)
+    return nodes
 
 
 @jax.jit

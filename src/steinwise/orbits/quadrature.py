@@ -1,34 +1,25 @@
-r"""The target's conditional along lines through the draws: its CDF, quantiles and scores.
+r"""The target's conditional along lines through the draws: its CDF at the draw, and quantiles.
 
 For a draw x_i and a coordinate j the conditional p(. | x_i,-j) is known up to a constant on the
 line through x_i along coordinate j. `follow_lines` evaluates it at nodes (see `nodes`) and gives
-u = F(x_ij) and the quantiles of F with their scores.
+u = F(x_ij), and the quantiles of F where they are asked for.
 
-Only u must be accurate, far below n^-1/2: the test stays calibrated with any quantiles and scores
-that do not depend on x_ij. Today's nodes do depend on x_ij, since they are placed around the draw,
-and so do, slightly, the quantiles: calibration is an approximation whose error is that of the
-quadrature.
+The default method uses u alone, whose error must be far below n^-1/2. The nodes depend on x_ij,
+since they are placed around the draw, and so do, slightly, the quantiles.
 """
 
-from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from steinwise._internal.compiled import call_in_chunks, precision, rows_of
+from steinwise._internal.compiled import precision
 from steinwise.errors import TargetError
-from steinwise.orbits.curves import (
-    cumulative_from_zero,
-    curve_through,
-    interval_masses,
-    interval_reaching,
-    with_exponential_tails,
-)
-from steinwise.orbits.lines import MIDPOINTS, QUANTILES, Lines, NormalLines
+from steinwise.orbits.curves import cumulative_shares, curve_through
+from steinwise.orbits.lines import Lines, NormalLines
+from steinwise.orbits.node_table import NodeTable, for_each_line
 from steinwise.orbits.nodes import (
     DIVIDING,
     DIVISION_ROUNDS,
@@ -36,24 +27,37 @@ from steinwise.orbits.nodes import (
     SearchRanges,
     dividing_nodes,
     first_nodes,
+    kept_within,
     second_nodes,
 )
 from steinwise.target import AbstractTarget
-from steinwise.target.base import NOT_FINITE
+from steinwise.target.base import NOT_FINITE, Coordinates, Directions, LineValues
+from steinwise.target.support import AbstractSupport
 
 EVALUATIONS_PER_LINE = 2 + NODES_PER_LINE  # two for the curvature
-# Lines in one compiled call: the largest of these that can be filled. So at most three shapes are
-# compiled, and from 64 lines on at most half of the work is padding.
-CALL_SIZES = (64, 512, 4096)
 # The step of the difference quotient for the curvature, in sds of the draws, for targets in 64 and
 # in 32 bit: a little above the square root of their rounding error. The curvature only sets the
 # scale of the first nodes, so a digit or two are enough.
 STEP_64_BIT, STEP_32_BIT = 1e-6, 1e-3
+# The step of the difference quotient for slopes, where a density has values alone, in sds of the
+# draws: slopes then have an error of 1e-6 of the curvature, and of 1e-10 of log p by rounding.
+# Of 1e-8, 1e-7 and 1e-6 all keep the errors of u that exact slopes have.
+SLOPE_STEP = 1e-6
+# The largest rounding error of log p that is tolerated. A log density with an enormous constant has
+# no digits left for its shape (at 1e17 it is a staircase with steps of 16), and right draws would
+# be rejected. Its slopes have no such constant, so they are integrated instead.
+COARSEST_VALUES = 1e-3
 
 
 def evaluations_per_line(target: AbstractTarget, x: Float[np.ndarray, "n d"]) -> int:
-    """How often the target is evaluated on a line: never if its conditionals are known normals."""
-    return EVALUATIONS_PER_LINE if target.normal_along(x[:1], np.arange(1)) is None else 0
+    """How often the target is evaluated on a line: never if its conditionals are known normals.
+
+    Twice as often where it has no slopes, which are then differences of values.
+    """
+    whole = isinstance(target.support, AbstractSupport) and target.support.kind == "real"
+    if whole and target.normal_along(x[:1], np.arange(1)) is not None:
+        return 0
+    return EVALUATIONS_PER_LINE * (1 if target.has_scores(x.shape[1]) else 2)
 
 
 def follow_lines(
@@ -67,6 +71,27 @@ def follow_lines(
 ) -> Lines | NormalLines:
     """The conditionals through the draws x along coordinates (integers) or directions (rows).
 
+    In closed form where they are normal; else by nodes. The arguments are those of
+    `follow_by_nodes`.
+    """
+    normal = target.normal_along(x, directions)
+    if normal is not None:  # no evaluations
+        to_mean, sd = normal
+        return NormalLines(-to_mean / sd, positions + to_mean, sd)
+    return follow_by_nodes(target, x, directions, positions, ranges, memory, draw_numbers)
+
+
+def follow_by_nodes(
+    target: AbstractTarget,
+    x: Float[np.ndarray, "n d"],
+    directions: Directions | Coordinates,
+    positions: Float[np.ndarray, "n c"],
+    ranges: SearchRanges,
+    memory: int,
+    draw_numbers: Int[np.ndarray, " n"] | None = None,
+) -> Lines:
+    """The conditionals through the draws, evaluated at nodes.
+
     Parameters
     ----------
     target
@@ -74,7 +99,8 @@ def follow_lines(
     x
         The draws that the lines go through.
     directions
-        Numbers of coordinates, or one direction per row.
+        Numbers of coordinates, or one direction per row; the same for all draws, or each draw's
+        own.
     positions
         Where each draw is on its lines: x_ij for coordinates.
     ranges
@@ -84,79 +110,66 @@ def follow_lines(
     draw_numbers
         The numbers of the draws, to name one where the target is not finite.
     """
-    normal = target.normal_along(x, directions)
-    if normal is not None:  # no evaluations
-        to_mean, sd = normal
-        return NormalLines(-to_mean / sd, positions + to_mean, sd)
 
-    def evaluate(where: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-        if directions.ndim == 1:
+    along_coordinates = np.issubdtype(directions.dtype, np.integer)
+
+    def look(where: np.ndarray) -> LineValues:
+        if along_coordinates:
             return target.line_values(x, directions, where, memory=memory)
         return target.direction_values(x, directions, where - positions[..., None], memory=memory)
 
-    relative_step = STEP_64_BIT if target.prepare(x.shape[1]) == "float64" else STEP_32_BIT
+    def evaluate(where: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+        values, slopes = look(where)
+        if slopes is not None:
+            return values, slopes
+        assert values is not None
+        step = SLOPE_STEP * (np.broadcast_to(ranges.sd, positions.shape)[..., None] + abs(where))
+        after = where + step
+        return values, slopes_between(values, look(after)[0], after - where)
+
+    def tabulate(where: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+        values, slopes = evaluate(where)
+        return where, None if coarse else values, slopes
+
+    dtype = np.dtype(target.prepare(x.shape[1]))
+    exact = dtype == np.float64 and target.has_scores(x.shape[1])
+    relative_step = STEP_64_BIT if exact else STEP_32_BIT
     with precision():
         step = relative_step * ranges.sd * np.ones_like(positions)
         values, slopes = evaluate(np.stack([positions, positions + step], axis=-1))
-        _require_finite(
-            values, slopes, x, np.arange(len(x)) if draw_numbers is None else draw_numbers
+        numbers = np.arange(len(x)) if draw_numbers is None else draw_numbers
+        _require_finite(values, slopes, target.on_own_scale(x), numbers)
+        coarse = values is not None and (
+            np.finfo(dtype).eps * np.abs(values[..., 0]).min() > COARSEST_VALUES
         )
         score, curvature = slopes[..., 0], (slopes[..., 1] - slopes[..., 0]) / step
         points = np.broadcast_to(ranges.points, (*positions.shape, ranges.points.shape[-1]))
         sd = np.broadcast_to(ranges.sd, positions.shape)
-        nodes = _for_each_line(first_nodes, positions, score, curvature, sd, points)
-        table = NodeTable.sorted(nodes, *evaluate(nodes))
-        added = _for_each_line(second_nodes, *table)
-        table = table.joined(added, *evaluate(added))
+        nodes = for_each_line(first_nodes, positions, score, curvature, sd, points)
+        limits = target.line_limits()
+        if limits is not None and along_coordinates:
+            least, most = (np.broadcast_to(end[directions], positions.shape) for end in limits)
+            nodes = kept_within(nodes, positions, (least, most))
+        table = NodeTable.sorted(*tabulate(nodes))
+        added = for_each_line(second_nodes, *table)
+        table = table.joined(*tabulate(added))
         divide = partial(dividing_nodes, DIVIDING // DIVISION_ROUNDS)
         for _ in range(DIVISION_ROUNDS):
-            added = _for_each_line(divide, *table.padded())
-            table = table.joined(added, *evaluate(added))
-        summary = _for_each_line(_summarise, positions, *table)
-    u, spread, log_density = np.moveaxis(summary[..., :3], -1, 0)
-    quantiles, quantile_scores = np.split(summary[..., 3:], 2, axis=-1)
-    return Lines(u, score, quantiles, quantile_scores, spread, log_density)
+            added = for_each_line(divide, *table.padded())
+            table = table.joined(*tabulate(added))
+        u, log_density = np.moveaxis(for_each_line(_transforms, positions, *table), -1, 0)
+    return Lines(u, log_density, table)
 
 
-class NodeTable(NamedTuple):
-    """The nodes of every line in increasing order, with the log density and its slope there."""
-
-    nodes: Float[np.ndarray, "n c k"]
-    values: Float[np.ndarray, "n c k"] | None  # None where only scores are known
-    slopes: Float[np.ndarray, "n c k"]
-
-    @classmethod
-    def sorted(
-        cls, nodes: np.ndarray, values: np.ndarray | None, slopes: np.ndarray
-    ) -> "NodeTable":
-        order = np.argsort(nodes, axis=-1)  # by NumPy: ten times as fast as compiled
-        nodes, slopes = (np.take_along_axis(array, order, axis=-1) for array in (nodes, slopes))
-        if values is not None:
-            values = np.take_along_axis(values, order, axis=-1)
-        return cls(nodes, values, slopes)
-
-    def joined(
-        self, nodes: np.ndarray, values: np.ndarray | None, slopes: np.ndarray
-    ) -> "NodeTable":
-        """With more nodes, in order."""
-        both = None
-        if self.values is not None and values is not None:
-            both = np.concatenate([self.values, values], axis=-1)
-        return NodeTable.sorted(
-            np.concatenate([self.nodes, nodes], axis=-1),
-            both,
-            np.concatenate([self.slopes, slopes], axis=-1),
-        )
-
-    def padded(self) -> "NodeTable":
-        """With copies of the last node, so that every round has the same shapes."""
-
-        def pad(array: np.ndarray) -> np.ndarray:
-            copies = np.repeat(array[..., -1:], NODES_PER_LINE - array.shape[-1], -1)
-            return np.concatenate([array, copies], axis=-1)
-
-        values = None if self.values is None else pad(self.values)
-        return NodeTable(pad(self.nodes), values, pad(self.slopes))
+def slopes_between(
+    values: Float[np.ndarray, "n c k"],
+    after: Float[np.ndarray, "n c k"] | None,
+    step: Float[np.ndarray, "n c k"],
+) -> Float[np.ndarray, "n c k"]:
+    """Slopes by a second value a small step away, for a density that has values alone."""
+    assert after is not None
+    with np.errstate(invalid="ignore"):
+        return (after - values) / step
 
 
 def _require_finite(
@@ -177,59 +190,12 @@ def _require_finite(
         )
 
 
-def _for_each_line(
-    function: Callable[..., Array], first: np.ndarray, *others: np.ndarray | None
-) -> np.ndarray:
-    """A compiled function of lines, in calls of few sizes, so that it is rarely compiled.
-
-    The arrays begin with the axes (n, c), draws and lines, and so does the result.
-    """
-    shape = first.shape[:2]
-    count = int(np.prod(shape))
-    by_line = [
-        None if array is None else array.reshape(count, *array.shape[2:])
-        for array in (first, *others)
-    ]
-    size = max((size for size in CALL_SIZES if size <= count), default=CALL_SIZES[0])
-    out = call_in_chunks(function, rows_of(*by_line), count, size)
-    return out.reshape(*shape, *out.shape[1:])
-
-
 @jax.jit
-def _summarise(x: Array, nodes: Array, values: Array | None, slopes: Array) -> Array:
-    """u, the spread, the log density at x, the quantiles and their scores, side by side."""
+def _transforms(x: Array, nodes: Array, values: Array | None, slopes: Array) -> Array:
+    """u and the log density at x, side by side."""
     curve = curve_through(nodes, values, slopes)
-    density = jnp.exp(curve.log_density)
-    rising, falling = curve.slopes[..., 0], -curve.slopes[..., -1]  # in exponential tails
-    left = jnp.where(rising > 0, density[..., 0] / jnp.where(rising > 0, rising, 1.0), 0.0)
-    right = jnp.where(falling > 0, density[..., -1] / jnp.where(falling > 0, falling, 1.0), 0.0)
-    below = left[..., None] + cumulative_from_zero(interval_masses(curve))
-    total = below[..., -1] + right
-    cumulative = below / total[..., None]
+    cumulative, total = cumulative_shares(curve)
     draw = jnp.argmax(nodes >= x[..., None], axis=-1, keepdims=True)  # the draw is a node
     u = jnp.take_along_axis(cumulative, draw, axis=-1)[..., 0]
     log_density = jnp.take_along_axis(curve.log_density, draw, axis=-1)[..., 0] - jnp.log(total)
-
-    v = jnp.asarray(MIDPOINTS)
-    interval = interval_reaching(v, cumulative)
-    take = partial(jnp.take_along_axis, indices=interval, axis=-1)
-    take_next = partial(jnp.take_along_axis, indices=interval + 1, axis=-1)
-    t0, t1 = take(curve.nodes), take_next(curve.nodes)
-    p0, p1 = take(density), take_next(density)
-    mass = take_next(cumulative) - take(cumulative)
-    f = jnp.clip((v - take(cumulative)) / jnp.where(mass > 0, mass, 1.0), 0.0, 1.0)
-    # with a density that is linear between nodes the quantile's place solves a quadratic equation
-    root = p0 + jnp.sqrt(jnp.maximum(p0**2 + (p1**2 - p0**2) * f, 0.0))
-    r = jnp.where(root > 0, f * (p0 + p1) / jnp.where(root > 0, root, 1.0), f)
-    quantiles = t0 + jnp.clip(r, 0.0, 1.0) * (t1 - t0)
-    scores = take(curve.slopes) * (1 - r) + take_next(curve.slopes) * r
-    quantiles, scores = with_exponential_tails(curve, cumulative, v, quantiles, scores)
-
-    sd = jnp.std(quantiles, axis=-1)
-    quarter = QUANTILES // 4
-    upper = quantiles[..., -quarter - 1 : QUANTILES - quarter + 1].mean(axis=-1)
-    lower = quantiles[..., quarter - 1 : quarter + 1].mean(axis=-1)
-    spread = jnp.minimum(sd, (upper - lower) / 1.349)  # 1.349: the quartiles' distance of N(0, 1)
-    spread = jnp.where(spread > 0, spread, sd)
-    single = jnp.stack([u, spread, log_density], axis=-1)
-    return jnp.concatenate([single, quantiles, scores], axis=-1)
+    return jnp.stack([u, log_density], axis=-1)

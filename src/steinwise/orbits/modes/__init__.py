@@ -1,0 +1,1 @@
+"""Modes of a density: looking for them, maps between them, their masses."""

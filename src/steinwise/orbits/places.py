@@ -1,0 +1,99 @@
+"""Where draws stand on their lines: u, by the cheapest way that is accurate enough.
+
+In closed form where the target's conditionals are normal; by a Taylor series around the draw where
+the target has one that can be trusted; else by nodes along the line. No line is left out.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy.special import ndtr, ndtri
+
+from steinwise._internal.memory import chunks
+from steinwise.orbits.nodes import SearchRanges
+from steinwise.orbits.quadrature import EVALUATIONS_PER_LINE, evaluations_per_line, follow_by_nodes
+from steinwise.orbits.series import ORDER, places_from_series
+from steinwise.orbits.series_comparison import SeriesComparison
+from steinwise.target import AbstractTarget
+
+# In place of an infinite normal score: far enough for functions of it to vanish.
+LARGEST_NORMAL_SCORE = 50.0
+LINES_AT_ONCE = 2**14  # followed in one call by nodes: their arrays stay in the processor's cache
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where draws stand in the target's conditionals along their lines."""
+
+    u: Float[np.ndarray, "n c"]
+    normal_scores: Float[np.ndarray, "n c"]  # the normal quantiles of u
+    evaluations: float = 0.0  # of the log density, for all these lines
+
+    @classmethod
+    def of_transforms(cls, u: Float[np.ndarray, "n c"], evaluations: float) -> "Places":
+        z = np.clip(ndtri(u), -LARGEST_NORMAL_SCORE, LARGEST_NORMAL_SCORE)
+        return cls(u, z, evaluations)
+
+    @classmethod
+    def of_normal_scores(cls, z: Float[np.ndarray, "n c"]) -> "Places":
+        return cls(ndtr(z), z)
+
+    def part(self, rows: Int[np.ndarray, " m"], lines: slice) -> "Places":
+        """Of some draws and lines."""
+        return Places(self.u[rows, lines], self.normal_scores[rows, lines])
+
+    def among(self, chosen: Bool[np.ndarray, " m"]) -> "Places":
+        """As rows of more draws; those that were not chosen stand in the middle."""
+        if chosen.all():
+            return self
+        u, z = (
+            np.full((len(chosen), self.u.shape[1]), 0.5),
+            np.zeros((len(chosen), self.u.shape[1])),
+        )
+        u[chosen], z[chosen] = self.u, self.normal_scores
+        return Places(u, z)
+
+
+def find_places(
+    target: AbstractTarget,
+    x: Float[np.ndarray, "n d"],
+    directions: Float[np.ndarray, "c d"] | Int[np.ndarray, " c"],
+    positions: Float[np.ndarray, "n c"],
+    ranges: SearchRanges,
+    memory: int,
+    draw_numbers: Int[np.ndarray, " n"],
+) -> Places:
+    """u of the draws x along coordinates (integers) or directions (rows).
+
+    The arguments are those of `follow_by_nodes`.
+    """
+    normal = target.normal_along(x, directions)
+    if normal is not None:
+        to_mean, sd = normal
+        return Places.of_normal_scores(-to_mean / sd)
+    u = np.full(positions.shape, np.nan)
+    series = target.line_series(x, directions, ORDER) if len(x) else None
+    if series is None:
+        for rows in chunks(len(x), LINES_AT_ONCE // len(directions)):
+            numbers = draw_numbers[rows]
+            given = target, x[rows], directions, positions[rows], ranges, memory, numbers
+            u[rows] = follow_by_nodes(*given).u
+        return Places.of_transforms(u, evaluations_per_line(target, x) * u.size)
+    found = places_from_series(series.coefficients)
+    trusted, checks = SeriesComparison(series, found, positions, ranges).trusted()
+    u[trusted] = found.u[trusted]
+    draw, line = np.nonzero(~trusted)
+    for some in chunks(len(draw), LINES_AT_ONCE):
+        i, k = draw[some], line[some]
+        u[i, k] = follow_by_nodes(
+            target,
+            x[i],
+            directions[k][:, None],
+            positions[i, k][:, None],
+            SearchRanges(ranges.sd[k][:, None], ranges.points[k][:, None]),
+            memory,
+            draw_numbers[i],
+        ).u[:, 0]
+    by_nodes = EVALUATIONS_PER_LINE * len(draw)
+    return Places.of_transforms(u, series.evaluations + checks + by_nodes)
