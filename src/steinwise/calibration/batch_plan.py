@@ -23,8 +23,9 @@ LENGTH_IN_TIMES = 5.0
 RHAT_DISAGREE = 1.05  # looser than the usual 1.01: a note before a verdict, not a verdict
 RHAT_LEVEL = 1e-3  # above what few effective draws show by chance, at this level
 
-# For consecutive draws: the number of the first, and the draws; gives columns, one row per draw.
-Columns = Callable[[int, np.ndarray], Float[np.ndarray, "m q"]]
+# For consecutive draws: the number of the first, the draws, and their scores where these are known;
+# gives columns, one row per draw.
+Columns = Callable[[int, np.ndarray, np.ndarray | None], Float[np.ndarray, "m q"]]
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,8 @@ def _rhat_bounds(draws: Float[np.ndarray, "chain draw c"]) -> np.ndarray:
 def _disagreement(
     samples: Samples, draws: Float[np.ndarray, "chain draw c"], rhats: np.ndarray
 ) -> list[Note]:
+    if rhats.max() <= RHAT_DISAGREE:  # which no bound is below
+        return []
     bounds = _rhat_bounds(draws)
     worst = int(np.argmax(rhats / bounds))
     if rhats[worst] <= bounds[worst]:

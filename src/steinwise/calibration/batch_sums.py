@@ -30,6 +30,39 @@ class ExpectedSquares(NamedTuple):
         return (1 - weight) * observed + weight * known
 
 
+class KnownSquares(NamedTuple):
+    """The squares that right draws lead to expect, and those of the draws, of every coordinate.
+
+    Where an outcome is rare, draws that miss it by chance are all alike: their signs have next to
+    no spread, and whatever they sum to stands out. So a statistic is judged by the larger of the
+    spread of its signs and the known one. Its bootstraps are not: they have the spread that they
+    have.
+    """
+
+    known: Float[np.ndarray, "setting k"]
+    observed: Float[np.ndarray, "setting k"]
+
+    @property
+    def caution(self) -> Float[np.ndarray, "setting k"]:
+        """By what a statistic is divided besides the spread of its signs: at least 1."""
+        ratio = self.known / np.where(self.observed > 0, self.observed, np.inf)
+        return np.sqrt(np.maximum(ratio, 1.0))
+
+    def of_settings(self, chosen: list[int]) -> "KnownSquares":
+        """Of some of the settings, which may come more than once."""
+        return KnownSquares(self.known[chosen], self.observed[chosen])
+
+    @property
+    def total(self) -> "KnownSquares":
+        """Of the sum over the coordinates."""
+        return KnownSquares(
+            self.known.sum(axis=1, keepdims=True), self.observed.sum(axis=1, keepdims=True)
+        )
+
+    def added(self, other: "KnownSquares") -> "KnownSquares":
+        return KnownSquares(self.known + other.known, self.observed + other.observed)
+
+
 @dataclass(frozen=True, eq=False)
 class BatchSums:
     """Sums over batches for some coordinates: (setting, coordinate, G) or (..., G, G).
@@ -38,7 +71,8 @@ class BatchSums:
     its own families. The verdict on all coordinates together weighs several kinds of evidence: of
     each family the sum over coordinates, with the weight `sum_weight`, and the largest coordinate,
     with the weight `max_weight`; 0 leaves it out. A `two_sided` family is judged by its absolute
-    value, and has no sum. What is `expected` steadies the scale of single coordinates.
+    value, and has no sum. What is `expected` steadies the scale of single coordinates, and what is
+    `known` of rare outcomes bounds it from below.
     """
 
     values: np.ndarray
@@ -49,6 +83,12 @@ class BatchSums:
     max_weight: float = 0.0
     two_sided: bool = False
     expected: ExpectedSquares | None = None
+    known: KnownSquares | None = None
+
+    @property
+    def caution(self) -> np.ndarray | float:
+        """By what the statistic of each setting and coordinate is divided besides its spread."""
+        return 1.0 if self.known is None else self.known.caution
 
     @property
     def paired(self) -> bool:

@@ -51,6 +51,15 @@ class Batches:
         """The first `count` batches."""
         return Batches(self.bounds[: count + 1], self.chain[:count], self.independent)
 
+    def of_every(self, step: int, draws: int) -> "Batches":
+        """The same batches of every step-th draw of each chain, which has `draws` of them.
+
+        No batch may be shorter than a step.
+        """
+        chains = -(-int(self.bounds[-1]) // draws)
+        numbers = (draws * np.arange(chains)[:, None] + np.arange(0, draws, step)).ravel()
+        return Batches(np.searchsorted(numbers, self.bounds), self.chain, self.independent)
+
     def runs(self, count: int) -> Iterator["Batches"]:
         """These batches, at most `count` at a time, in runs of one length as far as can be."""
         runs = -(-self.count // count)

@@ -4,13 +4,14 @@ A family is a set of settings that are judged by their largest; a group of coord
 families. All share the same signs, so that any maximum over them is calibrated jointly.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-from steinwise.calibration.batch_sums import BatchSums
+from steinwise.calibration.batch_sums import BatchSums, KnownSquares
 from steinwise.calibration.pvalues import (
     Calibration,
     FamilyVerdict,
@@ -19,14 +20,22 @@ from steinwise.calibration.pvalues import (
     step_down,
 )
 from steinwise.calibration.signs import (
+    BOOTSTRAPS_AT_ONCE,
     Bootstrap,
+    BootstrapWeights,
+    PairSigns,
     bootstrap,
     bootstrap_spread,
+    largest_share,
     largest_two_sided,
+    of_one_size,
     rademacher,
 )
+from steinwise.errors import InputError
 
-BootstrapWeights = Callable[[object, int, int], Float[np.ndarray, "l batch"]]
+# Arrays of the size of all null distributions that exist at once when they are judged, and
+# bootstraps that are never refused: with these the null is smaller than other working arrays.
+COPIES_OF_NULL, ALWAYS_FIT = 4, 1000
 
 
 @dataclass(eq=False)
@@ -40,24 +49,41 @@ class _FamilyEvidence:
     null: list[np.ndarray] = field(default_factory=list)  # (l, k)
     total: np.ndarray | None = None  # the batch sums of all coordinates together
     total_null: np.ndarray | None = None  # (l, setting, 1)
+    known: KnownSquares | None = None  # of all coordinates together
 
-    def add(self, block: BatchSums, signs: Float[np.ndarray, "l batch"]) -> None:
-        if block.two_sided:
-            z, null = largest_two_sided(block, signs)
-        else:
-            bootstrapped = bootstrap(block, signs)
-            z, null = bootstrapped.standardised
-            null = null.max(axis=1)
-            self.statistics.append(bootstrapped.statistic)
-            if block.sum_weight:  # bootstraps of a sum are the sums of bootstraps
-                total = block.values.sum(axis=1, keepdims=True)
-                total_null = bootstrapped.null.sum(axis=2, keepdims=True)
-                self.total = total if self.total is None else self.total + total
-                before = self.total_null
-                self.total_null = total_null if before is None else before + total_null
-        self.z.append(z.max(axis=0))
-        self.settings.append(z.argmax(axis=0))
-        self.null.append(null)
+    def add(
+        self,
+        block: BatchSums,
+        weights: Iterable[Float[np.ndarray, "l batch"]],
+        of_pairs: PairSigns | None = None,
+    ) -> None:
+        """The evidence of a block, from the weights of all bootstraps in chunks.
+
+        `of_pairs` are those of the only chunk, if there is one.
+        """
+        evidence = [_block_evidence(block, some, of_pairs) for some in of_one_size(weights)]
+        first = evidence[0]
+        if first.statistic is not None:
+            self.statistics.append(first.statistic)
+        totals = [part.total_null for part in evidence if part.total_null is not None]
+        if totals:  # bootstraps of a sum are the sums of bootstraps
+            total = block.values.sum(axis=1, keepdims=True)
+            total_null = np.concatenate(totals)
+            self.total = total if self.total is None else self.total + total
+            before = self.total_null
+            self.total_null = total_null if before is None else before + total_null
+        if block.known is not None:
+            known = block.known.total
+            self.known = known if self.known is None else self.known.added(known)
+        self.z.append(first.z.max(axis=0))
+        self.settings.append(first.z.argmax(axis=0))
+        self.null.append(np.concatenate([part.null for part in evidence]))
+
+    def largest_share(self) -> float:
+        """How much of all coordinates summed a single term is; 0 where they have no sum."""
+        if self.total is None:
+            return 0.0
+        return largest_share(BatchSums(self.total, self.first.batches))
 
     def joint(self) -> Bootstrap | None:
         """All coordinates summed."""
@@ -65,28 +91,77 @@ class _FamilyEvidence:
             return None
         statistic = np.concatenate(self.statistics, axis=1).sum(axis=1, keepdims=True)
         spread = bootstrap_spread(BatchSums(self.total, self.first.batches))
-        return Bootstrap(statistic, spread, self.total_null)
+        caution = 1.0 if self.known is None else self.known.caution
+        return Bootstrap(statistic, spread, self.total_null, caution)
+
+
+class _BlockEvidence(NamedTuple):
+    """A block of coordinates with some of the bootstraps."""
+
+    z: Float[np.ndarray, "setting k"]
+    null: Float[np.ndarray, "l k"]  # the largest over settings
+    statistic: Float[np.ndarray, "setting k"] | None = None
+    total_null: Float[np.ndarray, "l setting 1"] | None = None  # summed over the coordinates
+
+
+def _block_evidence(
+    block: BatchSums,
+    weights: tuple[Float[np.ndarray, "l batch"], int],
+    of_pairs: PairSigns | None,
+) -> _BlockEvidence:
+    signs, count = weights
+    if block.two_sided:
+        z, null = largest_two_sided(block, signs)
+        return _BlockEvidence(z / block.caution, null[:count])
+    bootstrapped = bootstrap(block, signs, of_pairs)
+    z, null = bootstrapped.standardised
+    total_null = None
+    if block.sum_weight:
+        total_null = bootstrapped.null[:count].sum(axis=2, keepdims=True)
+    return _BlockEvidence(z, null[:count].max(axis=1), bootstrapped.statistic, total_null)
+
+
+def require_room(n_bootstrap: int, columns: int, memory: int) -> None:
+    """Refuse more bootstraps than fit into memory, with a null distribution for each column."""
+    most = memory // (8 * COPIES_OF_NULL * columns)
+    if n_bootstrap > max(most, ALWAYS_FIT):
+        needed = 8 * COPIES_OF_NULL * columns * n_bootstrap
+        raise InputError(
+            f"n_bootstrap is {n_bootstrap}: their null distributions take {needed:.2g} bytes, and "
+            f"memory is {memory:.2g}. Take at most {max(most, ALWAYS_FIT)}, or a larger memory=. "
+            "A level so small that it needs more cannot be tested with bootstraps."
+        )
 
 
 class Calibrator:
     """Gathers the batch sums of a statistic, block by block, and judges them all at the end.
 
     Blocks may hold some coordinates, or some families, at a time: their bootstraps never exist all
-    at once.
+    at once, nor do the signs of many bootstraps.
     """
 
     def __init__(
         self, n_bootstrap: int, seed: object, weights: BootstrapWeights = rademacher
     ) -> None:
         self._n_bootstrap, self._seed, self._weights = n_bootstrap, seed, weights
-        self._signs: np.ndarray | None = None
+        self._only_chunk: PairSigns | None = None
         self._families: dict[str, _FamilyEvidence] = {}
 
     def add(self, block: BatchSums) -> None:
         """Bootstrap some batch sums and keep what came out."""
-        if self._signs is None:
-            self._signs = self._weights(self._seed, self._n_bootstrap, block.batches.count)
-        self._families.setdefault(block.family, _FamilyEvidence(block)).add(block, self._signs)
+        family = self._families.setdefault(block.family, _FamilyEvidence(block))
+        count = block.batches.count
+        if self._n_bootstrap > BOOTSTRAPS_AT_ONCE:  # weights are drawn anew for every block
+            family.add(block, self._weights.chunks(self._seed, self._n_bootstrap, count))
+            return
+        if self._only_chunk is None:
+            self._only_chunk = PairSigns(self._weights(self._seed, self._n_bootstrap, count))
+        family.add(block, [self._only_chunk.signs], self._only_chunk)
+
+    def forget(self, prefix: str) -> None:
+        """Leave out the families whose names begin like this."""
+        kept = {name: one for name, one in self._families.items() if not name.startswith(prefix)}
+        self._families = kept
 
     def calibration(self) -> Calibration:
         """p-values of all coordinates together, largest over settings, and of every coordinate."""
@@ -162,6 +237,7 @@ def _judge(families: dict[str, _FamilyEvidence]) -> Calibration:
             name: FamilyVerdict(z_k[name], chosen[name], null.max(axis=1))
             for name, null in null_k.items()
         },
+        largest_share=min(family.largest_share() for family in families.values()),
     )
 
 

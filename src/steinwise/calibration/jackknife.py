@@ -60,5 +60,10 @@ def jackknife_error(without: Float[np.ndarray, " batch"]) -> float:
 
     For a pair statistic near its null it is too large rather than too small.
     """
-    spread = ((without - without.mean()) ** 2).sum()
-    return float(np.sqrt(spread * (len(without) - 1) / len(without)))
+    return float(jackknife_errors(without[:, None])[0])
+
+
+def jackknife_errors(without: Float[np.ndarray, "batch q"]) -> Float[np.ndarray, " q"]:
+    """The standard errors of several values, one per column."""
+    spread = ((without - without.mean(axis=0)) ** 2).sum(axis=0)
+    return np.sqrt(spread * (len(without) - 1) / len(without))

@@ -42,6 +42,7 @@ class Calibration:
     adjusted_pvalues: Float[np.ndarray, " k"]
     deciding: tuple[tuple[str, int], ...]  # per coordinate, the family and setting that decided
     families: dict[str, FamilyVerdict] = field(default_factory=dict)
+    largest_share: float = 0.0  # of a single batch, or pair of batches, in the null's variance
 
     def joined_with(self, exact: Float[np.ndarray, " k"]) -> "Calibration":
         """With p-values of the coordinates that hold without a bootstrap, at any dependence.
