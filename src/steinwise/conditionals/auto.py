@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float, Int
 
+from steinwise._internal.validation import require_at_least
 from steinwise.conditionals.base import (
     AbstractConditional,
     AbstractFittedConditional,
@@ -61,9 +62,10 @@ class Auto(AbstractConditional):
     least_validation: ClassVar[int] = 4
 
     def __post_init__(self) -> None:
+        require_at_least("ties", self.ties, 0)
         if self.candidates is None:
             return
-        learning = [
+        learning = isinstance(self.candidates, Sequence) and [
             isinstance(candidate, AbstractConditional) and candidate.learns
             for candidate in self.candidates
         ]
@@ -119,7 +121,7 @@ class FittedAuto(AbstractFittedConditional):
         return self.settings.describe()
 
     def atoms(self, x: np.ndarray, seed: object, first_row: int) -> Atoms:
-        used = {int(k): self.candidates[k].atoms(x, seed, first_row) for k in set(self.best)}
+        used = {int(k): self.candidates[k].atoms(x.copy(), seed, first_row) for k in set(self.best)}
         most = max(atoms.points.shape[-1] for atoms in used.values())
         points, weights = np.zeros((*x.shape, most)), np.zeros((*x.shape, most))
         for best, block in zip(self.best, self.blocks, strict=True):

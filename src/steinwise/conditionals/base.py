@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float32, Int
 
 from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.run_options import RunOptions
@@ -18,6 +18,7 @@ from steinwise.errors import InputError
 from steinwise.target import AbstractTarget
 
 ENTRIES_PER_CALL = 2**21  # 16 MiB of points, and as much of weights
+FARTHEST_INPUT = 1e6  # standard deviations; networks are flat long before
 USUAL_ATOMS = 64  # the most that the stand-ins of this package have with their default settings
 
 
@@ -41,6 +42,10 @@ class Standardisation:
 
     def apply(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
         return (x - self.mean) / self.sd
+
+    def for_networks(self, x: Float[np.ndarray, "n d"]) -> Float32[np.ndarray, "n d"]:
+        """In 32 bit, at most `FARTHEST_INPUT` out: infinite inputs have no prediction."""
+        return np.clip(self.apply(x), -FARTHEST_INPUT, FARTHEST_INPUT).astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)

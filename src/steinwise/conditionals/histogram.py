@@ -148,7 +148,7 @@ class FittedHistogram(AbstractFittedConditional):
         return np.where(outside, -np.inf, np.log(within / widths))
 
     def _probabilities(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d b"]:
-        z = self.scale.apply(x).astype(np.float32)
+        z = self.scale.for_networks(x)
         with precision():
             logs = _log_probabilities(self.network, z, _inputs(x.shape[1]))
             logs = np.asarray(logs, np.float64)
@@ -170,7 +170,7 @@ def _network_data(scale: Standardisation, edges: np.ndarray, x: np.ndarray) -> N
     """Standardised rows; per network its inputs, and the right bin as 0 and 1 (bin, row)."""
     right = np.eye(edges.shape[1] - 1, dtype=np.float32)[_bin_of(edges, x).T]
     per_network = _inputs(x.shape[1]), np.ascontiguousarray(np.swapaxes(right, 1, 2))
-    return NetworkData(scale.apply(x).astype(np.float32), per_network)
+    return NetworkData(scale.for_networks(x), per_network)
 
 
 @jax.jit

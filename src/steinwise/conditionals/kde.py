@@ -71,7 +71,7 @@ class KDE(AbstractConditional):
         own_bandwidths = BANDWIDTH_FACTORS * scott_bandwidth(len(z), 1)
         g, h = np.empty(data.dim), np.empty(data.dim)
         coordinates = range(data.dim)
-        for j in data.run.bar(coordinates, data.dim, "bandwidths"):
+        for j in data.run.bar(coordinates, data.dim, "choosing bandwidths"):
             own = (validation[:, j, None] - z[:, j]) ** 2
             likelihood = [
                 [

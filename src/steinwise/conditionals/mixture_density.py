@@ -84,9 +84,7 @@ class MixtureDensity(AbstractConditional):
         return f"MixtureDensity({self.components} components)"
 
     def fit(self, data: TrainingData) -> "FittedMixtureDensity":
-        x, validation = (
-            data.scale.apply(rows).astype(np.float32) for rows in data.at_most(MAX_TRAINING_ROWS)
-        )
+        x, validation = (data.scale.for_networks(rows) for rows in data.at_most(MAX_TRAINING_ROWS))
         groups = []
         for size in sorted({len(block) for block in data.blocks}):
             numbers = [k for k, block in enumerate(data.blocks) if len(block) == size]
@@ -163,7 +161,7 @@ class FittedMixtureDensity(AbstractFittedConditional):
 
     def _mixtures(self, x: np.ndarray) -> list[Mixtures]:
         """Of every group of blocks, in float64, for the standardised draws."""
-        z = self.scale.apply(x).astype(np.float32)
+        z = self.scale.for_networks(x)
         predicted = []
         with precision():
             for group in self.groups:

@@ -84,7 +84,7 @@ def train_networks(
     groups = list(chunks(n_networks, -(-n_networks // n_groups)))
     calls = [EPOCHS_PER_CALL] * (epochs // EPOCHS_PER_CALL)
     calls += [epochs % EPOCHS_PER_CALL] * (epochs % EPOCHS_PER_CALL > 0)
-    steps = iter(run.bar(calls * n_groups, n_groups * len(calls), "training"))
+    steps = iter(run.bar(calls * n_groups, n_groups * len(calls), "training networks"))
     trained = []
     with precision():  # float32 stays float32, whatever JAX's configuration
         for group in groups:

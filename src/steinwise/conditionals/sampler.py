@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from steinwise._internal.numpy_errors import users_numpy_errors
 from steinwise._internal.random import stream
 from steinwise._internal.validation import require_whole
 from steinwise.conditionals.base import (
@@ -73,7 +74,8 @@ class Sampler(AbstractConditional, AbstractFittedConditional):
         key = stream(seed, "conditional", first_row).integers(0, 2**32, size=2, dtype=np.uint32)
         expected = (*x.shape, self.n_atoms)
         try:
-            points = np.asarray(self.fn(key, x, self.n_atoms))
+            with users_numpy_errors():
+                points = np.asarray(self.fn(key, x, self.n_atoms))
         except Exception as error:
             raise InputError(
                 f"the conditional sampler raised {type(error).__name__} on rows of shape "

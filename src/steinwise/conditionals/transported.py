@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from steinwise._internal.memory import chunks
+from steinwise._internal.validation import require_flag, require_whole
 from steinwise.conditionals.base import (
     AbstractConditional,
     AbstractFittedConditional,
@@ -15,9 +16,10 @@ from steinwise.conditionals.base import (
     require_target,
 )
 from steinwise.errors import InputError
-from steinwise.orbits.lines import QUANTILES, Lines, NormalLines
+from steinwise.orbits.lines import Lines, NormalLines
 from steinwise.orbits.nodes import SearchRanges, search_ranges_of
 from steinwise.orbits.quadrature import follow_lines
+from steinwise.orbits.quantiles import QUANTILES
 from steinwise.target import AbstractTarget
 
 LINES_PER_CALL = 2**15  # 8 MiB of quantiles
@@ -55,7 +57,9 @@ class Transported(AbstractConditional):
     pooled: bool = False
 
     def __post_init__(self) -> None:
-        if self.bins not in (1, 2, 4, 8, 16, 32):
+        require_whole("bins", self.bins, least=1)
+        require_flag("pooled", self.pooled)
+        if QUANTILES % self.bins:
             raise InputError(f"bins is {self.bins!r}: expected a divisor of {QUANTILES}.")
 
     @property

@@ -8,10 +8,12 @@ it on batches of draws, and says what the numbers mean.
 import abc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Generic, TypeVar
 
 import equinox as eqx
 import numpy as np
+from jaxtyping import Float, Int
 
 from steinwise._internal.notes import Note, note
 from steinwise._internal.run_options import RunOptions
@@ -22,8 +24,9 @@ from steinwise.calibration.pvalues import Calibration
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.methods.statistics import AbstractStatistic
-from steinwise.results.coordinate import CoordinateResult, Misfit
+from steinwise.results.coordinate import CoordinateResult
 from steinwise.results.findings import Findings
+from steinwise.results.misfit import Misfit
 from steinwise.target import AbstractTarget
 
 _Method = TypeVar("_Method", bound="AbstractMethod", covariant=True)
@@ -37,6 +40,9 @@ class AbstractMethod(eqx.Module):
     bootstrap_share: ClassVar[float] = 1.0  # of the level; the rest is for exact p-values
     reads_by_chunk: ClassVar[bool] = False  # so that the draws need not fit into memory
     float64_because: ClassVar[str] = ""  # why dtype="float32" has no effect, where it has none
+    takes_noisy_scores: ClassVar[bool] = False  # keeps its level if they are unbiased at each draw
+    takes: ClassVar[tuple[str, ...]] = ("real",)  # kinds of coordinates; see `target.support`
+    needs_scores: ClassVar[bool] = True  # values of the log density are not enough
 
     @abc.abstractmethod
     def describe(self) -> str:
@@ -51,6 +57,15 @@ class AbstractMethod(eqx.Module):
         One for each split of the draws, whose verdicts are averaged.
         """
 
+    @property
+    def elsewhere(self) -> str:
+        """Why the target is evaluated at points that are no draws; "" if it is not.
+
+        A method that needs only the scores at the draws says so by "": it then takes
+        `sw.Target.at_draws`.
+        """
+        return "may evaluate the density anywhere"
+
     def restricted(self, coordinates: tuple[int, ...]) -> "AbstractMethod":  # noqa: ARG002
         """The same method with verdicts on some coordinates only, at their cost."""
         raise InputError(
@@ -58,13 +73,26 @@ class AbstractMethod(eqx.Module):
             "expected 'transported' or 'kccsd', which go coordinate by coordinate."
         )
 
+    def at_effort(self, effort: str) -> "AbstractMethod":
+        """The same method at less or more effort than "standard", as far as it has a choice."""
+        if effort == "standard":
+            return self
+        raise InputError(
+            f"effort={effort!r} came with the method {self.name!r}, which has one effort only: "
+            "leave effort= out, or take the default method."
+        )
+
+    def within_budget(self) -> "AbstractMethod":
+        """The same method without what it costs besides a number of evaluations per draw."""
+        return self
+
     def evaluations(
         self,
-        samples: Samples,  # noqa: ARG002
+        samples: Samples,
         target: AbstractTarget,  # noqa: ARG002
     ) -> int:
-        """Evaluations of the target per draw: its score, unless a method needs more."""
-        return 1
+        """Evaluations of the target per draw: its score, unless it is known or more is needed."""
+        return 1 if samples.scores is None else 0
 
     def precision_notes(self, dtype: str) -> tuple[Note, ...]:
         """A note where a precision was asked for that the method does not compute in."""
@@ -87,6 +115,16 @@ class AbstractFixedMethod(AbstractMethod):
         run: RunOptions,  # noqa: ARG002
     ) -> "Iterator[AbstractFitted]":
         yield self.fitted(samples)
+
+
+def scores_of(
+    samples: Samples,
+    target: AbstractTarget,
+    run: RunOptions,
+    index: Int[np.ndarray, " m"] | None = None,
+) -> Float[np.ndarray, "m d"]:
+    """The scores of all draws, or of some rows, evaluated only where they are not known already."""
+    return samples.scores_by(partial(target.score, memory=run.memory), index)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +151,17 @@ class AbstractFitted(abc.ABC, Generic[_Method]):
     def statistic(self, target: AbstractTarget, run: RunOptions) -> AbstractStatistic:
         """What is averaged over draws, or over pairs of draws."""
 
+    def scores(self, target: AbstractTarget, run: RunOptions) -> Float[np.ndarray, "n d"]:
+        """The scores of the tested draws, evaluated only where they are not known already."""
+        return scores_of(self.samples, target, run)
+
     def describe(self) -> str:
         """The method, its settings, and what can be said of what it learned."""
         return self.method.describe()
+
+    def notes(self) -> tuple[Note, ...]:
+        """What a user should know of how the method was set up for these draws."""
+        return ()
 
     def contributions_by(
         self,
@@ -123,6 +169,11 @@ class AbstractFitted(abc.ABC, Generic[_Method]):
     ) -> Callable[[], np.ndarray] | None:
         """Gives what each draw adds, as (n, k); None where the method does not say."""
         return None
+
+    @property
+    def null_columns(self) -> int:
+        """How many null distributions a test holds: each a number per bootstrap."""
+        return 2 + len(self.labels)
 
     def test(
         self, statistic: AbstractStatistic, batches: Batches, n_bootstrap: int, seed: object
@@ -159,4 +210,5 @@ class AbstractFitted(abc.ABC, Generic[_Method]):
             x_names=self.samples.names,
             contributions_by=self.contributions_by(statistic),
             draw_index=self.samples.draw_index,
+            notes=self.notes(),
         )

@@ -14,7 +14,7 @@ Jitkrittum, Xu, Szabo, Fukumizu and Gretton, "A linear-time kernel goodness-of-f
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax
@@ -22,32 +22,39 @@ import numpy as np
 from jaxtyping import Float
 
 from steinwise._internal.compiled import call_in_chunks, rows_of
-from steinwise._internal.memory import chunks
+from steinwise._internal.notes import Note
 from steinwise._internal.random import stream
 from steinwise._internal.run_options import RunOptions
-from steinwise._internal.threads import one_blas_thread
-from steinwise._internal.validation import as_points, is_whole, require_flag, require_share
+from steinwise._internal.validation import (
+    as_points,
+    is_whole,
+    require_choice,
+    require_flag,
+    require_share,
+)
 from steinwise.calibration.batches import Batches
-from steinwise.calibration.pvalues import Calibration, share_at_or_above
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, TooFewDraws
 from steinwise.functional import fssd_features
 from steinwise.kernels import RBF, AbstractKernel, AbstractRadial
 from steinwise.kernels.base import require_kernel
 from steinwise.kernels.precision import cast_centred
-from steinwise.methods.base import AbstractFitted, AbstractMethod, Evidence
+from steinwise.methods.bandwidth_notes import bandwidth_notes
+from steinwise.methods.base import AbstractFitted, AbstractMethod, Evidence, scores_of
+from steinwise.methods.chi_square_null import chi_square_calibration
 from steinwise.methods.fssd_search import draws_of_fitted_gaussian, most_powerful
 from steinwise.methods.statistics import AbstractStatistic, FeatureProduct
 from steinwise.target import AbstractTarget
 
 NULLS = ("covariance", "signs")
+MOST_LOCATIONS = 10_000  # the covariance of their features is held whole
 MOST_TRAINING_ROWS = 5000  # more change the optimum little
 ROWS_PER_CHUNK = 4096
 COPIES = 8  # of its features that a chunk of rows may take in memory
 
 
 def _locations(value: Any) -> int | np.ndarray:
-    if is_whole(value) and value > 0:
+    if is_whole(value) and 0 < value <= MOST_LOCATIONS:
         return int(value)
     expected = "how many there are, such as 5, or an array (J, d) with one location per row"
     return as_points("locations", value, expected)
@@ -104,13 +111,16 @@ class FSSD(AbstractMethod):
                 "in sw.methods.FSSD."
             )
         require_share("train", self.train)
-        if self.null not in NULLS:
-            raise InputError(f"null is {self.null!r}: expected one of {NULLS}.")
+        require_choice("null", self.null, NULLS)
 
     def describe(self) -> str:
         count = self.locations if isinstance(self.locations, int) else len(self.locations)
         kind = "FSSD-opt" if self.optimise else "FSSD"
         return f"{kind} ({type(self.kernel).__name__} kernel, {count} locations, {self.null} null)"
+
+    @property
+    def elsewhere(self) -> str:
+        return ""
 
     def prepare(
         self, samples: Samples, target: AbstractTarget, run: RunOptions
@@ -137,9 +147,9 @@ class FSSD(AbstractMethod):
             _require_columns(locations, samples.dim)
         if self.optimise:
             assert isinstance(kernel, AbstractRadial)
-            x = x[:: -(-len(x) // MOST_TRAINING_ROWS)]
-            score = target.score(x, memory=run.memory)
-            kernel, locations = most_powerful(kernel, locations, x, score)
+            index = np.arange(0, training.n, -(-training.n // MOST_TRAINING_ROWS))
+            score = scores_of(training, target, run, index)
+            kernel, locations = most_powerful(kernel, locations, x[index], score)
         yield FittedFSSD(self, tested, kernel, locations)
 
 
@@ -162,9 +172,12 @@ class FittedFSSD(AbstractFitted[FSSD]):
     def labels(self) -> tuple[str, ...]:
         return self.samples.names if self.method.null == "signs" else ()
 
+    def notes(self) -> tuple[Note, ...]:
+        return bandwidth_notes(self.kernel, self.samples.rows)
+
     def statistic(self, target: AbstractTarget, run: RunOptions) -> FeatureProduct:
         n, rows_of_draws = self.samples.n, self.samples.rows
-        score = target.score(rows_of_draws, memory=run.memory).astype(run.dtype)
+        score = self.scores(target, run).astype(run.dtype)
         v, x = cast_centred(self.kernel, run.dtype, self.locations, rows_of_draws)
         most = int(np.clip(run.memory // (8 * COPIES * v.size), 1, ROWS_PER_CHUNK))
         size = -(-n // -(-n // most))  # in as many chunks, of equal size
@@ -185,80 +198,9 @@ class FittedFSSD(AbstractFitted[FSSD]):
         if self.method.null == "signs":
             return super().test(statistic, batches, n_bootstrap, seed)
         assert isinstance(statistic, FeatureProduct)
-        limit = limit_distribution(statistic, batches, np.size(self.locations))
-        shape = n_bootstrap, len(limit.eigenvalues)
-        normal = stream(seed, "finite set null").normal(size=shape)
-        null = (normal**2 - 1) @ limit.eigenvalues
-        observed = np.sqrt(limit.pairs) * limit.value
-        nothing = np.empty(0)
-        calibration = Calibration(
-            statistic=limit.value,
-            pvalue=float(share_at_or_above(observed, null)),
-            normal_pvalue=None,
-            observed=float(observed),
-            null=null,
-            values=nothing,
-            coordinate_pvalues=nothing,
-            adjusted_pvalues=nothing,
-            deciding=(),
-        )
+        width, rng = np.size(self.locations), stream(seed, "finite set null")
+        calibration = chi_square_calibration(statistic, batches, width, n_bootstrap, rng)
         return Evidence(calibration, batches)
 
 
 _features = jax.jit(fssd_features)
-
-
-class LimitDistribution(NamedTuple):
-    """FSSD^2 over some pairs of draws; sqrt(pairs) times it is sum_k lambda_k (Z_k^2 - 1)."""
-
-    value: float
-    pairs: float
-    eigenvalues: Float[np.ndarray, " k"]
-
-
-def limit_distribution(
-    statistic: FeatureProduct, batches: Batches, width: int
-) -> LimitDistribution:
-    """The statistic of `width` features and its null, from draws or, in a chain, from batches."""
-    if not batches.independent:
-        return _limit_of_batches(statistic, batches)
-    if statistic.n > width:
-        return _limit_of_draws(statistic, width)
-    one_each = Batches(np.arange(statistic.n + 1), np.zeros(statistic.n, int), independent=True)
-    return _limit_of_batches(statistic, one_each)
-
-
-@one_blas_thread
-def _limit_of_draws(statistic: FeatureProduct, width: int) -> LimitDistribution:
-    """All pairs i != l, and the covariance matrix of the features."""
-    n = statistic.n
-    total, second = np.zeros(width), np.zeros((width, width))
-    for part in chunks(n, statistic.rows_per_chunk):
-        rows = statistic.features(part)[0].reshape(-1, width)
-        total += rows.sum(axis=0)
-        second += rows.T @ rows
-    pairs = n * (n - 1.0)
-    value = (total @ total - np.trace(second)) / pairs
-    covariance = (second - np.outer(total, total) / n) / (n - 1)
-    return LimitDistribution(float(value), pairs, _eigenvalues(covariance))
-
-
-@one_blas_thread
-def _limit_of_batches(statistic: FeatureProduct, batches: Batches) -> LimitDistribution:
-    """Pairs of allowed batches, and the covariance that the central limit theorem of batches sees.
-
-    The covariance of the sums S_g of the features, sum_g R_g R_g' with R_g = S_g - L_g mean, has
-    the eigenvalues of the matrix <R_g, R_h>.
-    """
-    products = sum(block.values.sum(axis=(0, 1)) for block in statistic.batch_sums(batches))
-    assert isinstance(products, np.ndarray)
-    count, share = batches.count, batches.lengths / statistic.n
-    residual = np.eye(count) - share[:, None]
-    spread = residual @ products @ residual.T * count / ((count - 1) * statistic.n)
-    value = products[batches.allowed].sum() / batches.pairs
-    return LimitDistribution(float(value), batches.pairs, _eigenvalues(spread))
-
-
-def _eigenvalues(covariance: Float[np.ndarray, "k k"]) -> Float[np.ndarray, " k"]:
-    """Largest first; what rounding made negative is 0."""
-    return np.maximum(np.linalg.eigvalsh(covariance)[::-1], 0.0)

@@ -8,6 +8,7 @@ from jaxtyping import Array, Float
 
 from steinwise._internal.compiled import precision
 from steinwise._internal.random import stream
+from steinwise._internal.spread import pulled_in
 from steinwise.functional import fssd_features, fssd_power
 from steinwise.kernels import AbstractRadial
 
@@ -21,7 +22,11 @@ SEARCH = {"maxiter": 30, "ftol": 1e-5, "gtol": 1e-7}
 def draws_of_fitted_gaussian(
     x: Float[np.ndarray, "n d"], count: int, seed: object
 ) -> Float[np.ndarray, "j d"]:
-    """Draws from the Gaussian with the mean and the covariance of x, singular or not."""
+    """Draws from the Gaussian with the mean and the covariance of x, singular or not.
+
+    Far draws count as less far: one of them could move all locations to where no other draw is.
+    """
+    x = pulled_in(x)
     weights = stream(seed, "locations").normal(size=(count, len(x))) / np.sqrt(len(x) - 1)
     mean = x.mean(axis=0)
     return mean + weights @ (x - mean)
@@ -37,7 +42,8 @@ def most_powerful(
     from scipy.optimize import minimize
 
     # in this unit the regularisation and the tolerances mean the same for draws of any scale
-    centre, unit = x.mean(axis=0), float(np.sqrt(x.var(axis=0).mean())) or 1.0
+    near = pulled_in(x)
+    centre, unit = near.mean(axis=0), float(np.sqrt(near.var(axis=0).mean())) or 1.0
     starts = [
         np.append(np.log(squared) / 2, (locations - centre) / unit) for squared in SQUARED_WIDTHS
     ]

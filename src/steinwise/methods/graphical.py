@@ -22,6 +22,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Bool
 
+from steinwise._internal.notes import Note
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import require_share
 from steinwise.draws.samples import Samples
@@ -30,6 +31,7 @@ from steinwise.functional import coordinate_stein_gram
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.kernels.base import require_kernel
 from steinwise.kernels.precision import cast_centred
+from steinwise.methods.bandwidth_notes import bandwidth_notes
 from steinwise.methods.base import AbstractFitted, AbstractMethod
 from steinwise.methods.ksd import draws_and_scores
 from steinwise.methods.sksd import SlicedGram
@@ -100,6 +102,12 @@ class GraphicalKSD(AbstractMethod):
     def describe(self) -> str:
         return f"graphical KSD ({type(self.kernel).__name__} kernel)"
 
+    @property
+    def elsewhere(self) -> str:
+        if self.graph is not None:
+            return ""
+        return "finds its graph from scores around the draws (unless it is given: graph=)"
+
     def prepare(
         self, samples: Samples, target: AbstractTarget, run: RunOptions
     ) -> "Iterator[FittedGraphicalKSD]":
@@ -127,6 +135,9 @@ class FittedGraphicalKSD(AbstractFitted[GraphicalKSD]):
     def labels(self) -> tuple[str, ...]:
         return self.samples.names
 
+    def notes(self) -> tuple[Note, ...]:
+        return bandwidth_notes(self.method.kernel, self.samples.rows)
+
     def describe(self) -> str:
         sizes = 1 + self.graph.sum(axis=1)
         kernel = type(self.method.kernel).__name__
@@ -135,7 +146,7 @@ class FittedGraphicalKSD(AbstractFitted[GraphicalKSD]):
 
     def statistic(self, target: AbstractTarget, run: RunOptions) -> SlicedGram:
         x, kernel = self.samples.rows, self.method.kernel
-        scores = target.score(x, memory=run.memory)
+        scores = self.scores(target, run)
         monitored = draws_and_scores(x, scores)
         grams = []
         for j in range(self.samples.dim):

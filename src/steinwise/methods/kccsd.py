@@ -14,8 +14,10 @@ from steinwise import functional
 from steinwise._internal.compiled import call_in_chunks, precision, rows_of
 from steinwise._internal.coordinates import choose_coordinates
 from steinwise._internal.memory import chunks
+from steinwise._internal.notes import Note
 from steinwise._internal.run_options import RunOptions
-from steinwise._internal.validation import require_whole
+from steinwise._internal.spread import spreads
+from steinwise._internal.validation import require_choice, require_flag, require_whole
 from steinwise.calibration.batch_plan import BatchPlan
 from steinwise.calibration.pvalues import Calibration
 from steinwise.conditionals import (
@@ -29,6 +31,7 @@ from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.kernels.per_coordinate import as_kernels, require_kernels
+from steinwise.methods.bandwidth_notes import bandwidth_notes, coordinate_bandwidth_notes
 from steinwise.methods.base import AbstractFitted, AbstractMethod, Evidence
 from steinwise.methods.kccsd_split import (
     check_split,
@@ -62,7 +65,7 @@ class KCCSD(AbstractMethod):
         one that is learned (Algorithm 2). The paper's histogram by default.
     kernel
         A univariate kernel, or a list with one per coordinate (per block, with `blocks`). A vector
-        as bandwidth gives one per coordinate.
+        as bandwidth gives one per coordinate. RBF with bandwidth 1 by default, as in the paper.
     blocks
         A partition of the coordinates into lists of indices or names; each block then has one
         kernel on R^|I|.
@@ -79,6 +82,12 @@ class KCCSD(AbstractMethod):
     coordinates
         Numbers or names of the coordinates that are tested, all by default: the target is evaluated
         along their lines only.
+    standardise
+        Divide each coordinate by its spread first, the distance between its quartiles as a multiple
+        of a standard normal's. Bandwidths are then in units of the spread, and no result depends on
+        the units of the draws. The spread is taken from the draws that are learned from; where
+        nothing is learned, from those that are tested. With False, as in the paper and in
+        `sw.kccsd`, bandwidths are in the units of the draws: right for draws of order 1.
 
     Examples
     --------
@@ -97,6 +106,7 @@ class KCCSD(AbstractMethod):
     split: tuple[float, float, float] = (0.2, 0.1, 0.7)
     splits: int = 1
     coordinates: Sequence[int] | Sequence[str] | None = None
+    standardise: bool = True
 
     name: ClassVar[str] = "kccsd"
     flag_meaning: ClassVar[str] = "conditional"
@@ -111,9 +121,9 @@ class KCCSD(AbstractMethod):
         if not self.conditional.learns:
             require_fitted(self.conditional, self.conditional)
         require_kernels(self.kernel)
-        if self.variant not in ("norm", "unit-ball"):
-            raise InputError(f"variant is {self.variant!r}: expected 'norm' or 'unit-ball'.")
+        require_choice("variant", self.variant, ("norm", "unit-ball"))
         check_split(self.split)
+        require_flag("standardise", self.standardise)
         require_whole("splits", self.splits, least=1)
         if self.blocks is not None and self.coordinates is not None:
             raise InputError("coordinates= came with blocks=, which name the coordinates already.")
@@ -126,8 +136,9 @@ class KCCSD(AbstractMethod):
     def describe(self) -> str:
         kernel = self.kernel if isinstance(self.kernel, AbstractKernel) else self.kernel[0]
         blocks = "" if self.blocks is None else f", {len(self.blocks)} blocks"
-        stand_in = self.conditional.describe()
-        return f"KCC-SD ({stand_in}, {type(kernel).__name__} kernel, {self.variant}{blocks})"
+        units = ", standardised" if self.standardise else ""
+        details = f"{type(kernel).__name__} kernel, {self.variant}{blocks}{units}"
+        return f"KCC-SD ({self.conditional.describe()}, {details})"
 
     def restricted(self, coordinates: tuple[int, ...]) -> "KCCSD":
         return replace(self, coordinates=coordinates)
@@ -143,6 +154,10 @@ class KCCSD(AbstractMethod):
             "test some coordinates only (coordinates=)."
         )
 
+    @property
+    def elsewhere(self) -> str:
+        return "evaluates the score at the atoms of its stand-in"
+
     def prepare(
         self, samples: Samples, target: AbstractTarget | None, run: RunOptions
     ) -> "Iterator[FittedKCCSD]":
@@ -153,7 +168,7 @@ class KCCSD(AbstractMethod):
         partition = self._partition(samples)
         if not self.conditional.learns:
             fitted = require_fitted(self.conditional, self.conditional)
-            yield FittedKCCSD(self, samples, fitted, None)
+            yield FittedKCCSD(self, samples, fitted, None, self._scale(samples.rows))
             return
         for number in range(self.splits):
             order = order_of_split(samples, self.split, run.seed, number, self.splits)
@@ -170,7 +185,11 @@ class KCCSD(AbstractMethod):
             fitted = require_fitted(self.conditional, self.conditional.fit(data))
             labels = self._labels(samples, self._tested(samples))
             learning = what_was_learned(fitted, data, labels, tested.n, self.splits)
-            yield FittedKCCSD(self, tested, fitted, learning)
+            yield FittedKCCSD(self, tested, fitted, learning, self._scale(train.rows))
+
+    def _scale(self, rows: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " d"]:
+        """What every coordinate is divided by."""
+        return spreads(rows) if self.standardise else np.ones(rows.shape[1])
 
     def _tested(self, samples: Samples) -> Int[np.ndarray, " c"]:
         if self.coordinates is None:
@@ -213,6 +232,7 @@ class FittedKCCSD(AbstractFitted[KCCSD]):
 
     conditional: AbstractFittedConditional
     learning: Learning | None  # None where the stand-in learned nothing
+    scale: Float[np.ndarray, " d"]  # that draws are divided by, and scores multiplied
 
     @property
     def kernel(self) -> AbstractKernel | Sequence[AbstractKernel]:
@@ -238,19 +258,32 @@ class FittedKCCSD(AbstractFitted[KCCSD]):
         alpha: float,
     ) -> Findings:
         findings = super().findings(statistic, evidence, calibration, plan, alpha)
-        if self.learning is None:
-            return findings
-        return replace(findings, learning=self.learning, notes=self.learning.notes())
+        return replace(findings, learning=self.learning)
+
+    def notes(self) -> tuple[Note, ...]:
+        learned = () if self.learning is None else self.learning.notes()
+        return (*learned, *self._bandwidth_notes())
+
+    def _bandwidth_notes(self) -> tuple[Note, ...]:
+        x, kernel, samples = self.samples.rows / self.scale, self.method.kernel, self.samples
+        several = not isinstance(kernel, AbstractKernel)
+        if self.method.blocks is None:
+            kernels = list(kernel) if several else [kernel]
+            return coordinate_bandwidth_notes(kernels, x, samples.names)
+        blocks = self.method._partition(samples)
+        kernels = list(kernel) if several else [kernel] * len(blocks)
+        each = (bandwidth_notes(k, x[:, b]) for k, b in zip(kernels, blocks, strict=True))
+        return next((notes for notes in each if notes), ())
 
     def contributions(self, target: AbstractTarget, run: RunOptions) -> Float[np.ndarray, "n k"]:
         """H: one row per draw, one column per coordinate or block."""
         x, n, d = self.samples.rows, self.samples.n, self.samples.dim
         groups = self._groups(self.method._tested(self.samples), run.seed)
-        scores = target.score(x, memory=run.memory)
+        scores = self.scores(target, run)
         out = np.empty((n, len(self.labels)))
         parts = list(chunks(n, self.conditional.rows_per_call(d)))
-        for part in run.bar(parts, len(parts), "KCC-SD"):
-            atoms = self.conditional.atoms(x[part], run.seed, part.start)
+        for part in run.bar(parts, len(parts), "comparing conditionals"):
+            atoms = self.conditional.atoms(x[part].copy(), run.seed, part.start)  # may write there
             for columns, index, kernel in groups:
                 if self.method.blocks is None:
                     points, weights = atoms.points[:, index], atoms.weights[:, index]
@@ -265,7 +298,16 @@ class FittedKCCSD(AbstractFitted[KCCSD]):
                         x[part], index, points, memory=run.memory, first_row=part.start
                     )
                     function = _block(self.method.variant)
-                arrays = x[part][:, index], scores[part][:, index], points, scores_there, weights
+                # block atoms are (row, atom, coordinate), the others (row, coordinate, atom)
+                scale = self.scale[index]
+                along = scale if self.method.blocks is not None else scale[:, None]
+                arrays = (
+                    x[part][:, index] / scale,
+                    scores[part][:, index] * scale,
+                    points / along,
+                    scores_there * along,
+                    weights,
+                )
                 out[part, columns] = self._evaluate(function, kernel, arrays, run.memory)
         return out
 
@@ -284,7 +326,8 @@ class FittedKCCSD(AbstractFitted[KCCSD]):
         r"""The best test function as a callable.
 
         ``f(x)`` gives f*_j(x_ij; x_i,-j) as (n, d). ``f(x, points)`` with points (n, d, p) follows
-        each line of each row instead, and gives (n, d, p).
+        each line of each row instead, and gives (n, d, p). Of standardised coordinates it is the
+        test function of these.
         """
         if self.method.blocks is not None:
             raise InputError("the witness is a function of one coordinate: drop blocks=.")
@@ -301,16 +344,16 @@ class FittedKCCSD(AbstractFitted[KCCSD]):
                 )
             out = np.empty(lines.shape)
             for part in chunks(len(x), self.conditional.rows_per_call(d)):
-                atoms = self.conditional.atoms(x[part], run.seed, part.start)
+                atoms = self.conditional.atoms(x[part].copy(), run.seed, part.start)
                 for _, index, kernel in groups:
                     y, weights = atoms.points[:, index], atoms.weights[:, index]
                     scores = target.line_scores(
                         x[part], index, y, memory=run.memory, first_row=part.start
                     )
+                    scale = self.scale[index, None]
+                    places = lines[part][:, index] / scale, y / scale
                     with precision():
-                        out[part, index] = _witness(
-                            kernel, lines[part][:, index], y, scores, weights
-                        )
+                        out[part, index] = _witness(kernel, *places, scores * scale, weights)
             return out[..., 0] if points is None else out
 
         return at
@@ -319,7 +362,7 @@ class FittedKCCSD(AbstractFitted[KCCSD]):
         self, tested: Int[np.ndarray, " c"], seed: object
     ) -> list[tuple[slice, np.ndarray, AbstractKernel]]:
         """Columns of H, the coordinates behind them, and their kernel, evaluated together."""
-        x, d, kernel = self.samples.rows, self.samples.dim, self.method.kernel
+        x, d, kernel = self.samples.rows / self.scale, self.samples.dim, self.method.kernel
         if self.method.blocks is not None:
             blocks = self.method._partition(self.samples)
             kernels = as_kernels(kernel, len(blocks)) or [kernel] * len(blocks)

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Int
 
 from steinwise._internal.random import stream
+from steinwise._internal.validation import as_numbers
 from steinwise.calibration.batch_plan import MIN_BATCHES
 from steinwise.conditionals import AbstractConditional, AbstractFittedConditional, TrainingData
 from steinwise.conditionals.marginal_density import marginal_losses
@@ -13,17 +14,17 @@ from steinwise.draws.samples import Samples, part_sizes
 from steinwise.errors import InputError, TooFewDraws
 from steinwise.results.learning import LearnedConditional, Learning
 
+LEAST_SHARE = 0.001  # smaller ones would ask for more draws than anyone has
+
 
 def check_split(split: object) -> None:
     """Three positive shares that sum to 1."""
-    numbers = isinstance(split, (tuple, list)) and all(
-        isinstance(share, (int, float, np.number)) and not isinstance(share, bool)
-        for share in split
-    )
-    if not numbers or len(split) != 3 or min(split) <= 0 or abs(sum(split) - 1) > 1e-6:  # type: ignore[arg-type]
+    shares = as_numbers(split) if isinstance(split, (tuple, list)) else None
+    three = shares is not None and shares.shape == (3,) and (shares >= LEAST_SHARE).all()
+    if shares is None or not three or not abs(shares.sum() - 1) <= 1e-6:  # NaN is never below
         raise InputError(
-            f"split is {split!r}: expected three positive shares that sum to 1, to learn from, to "
-            "validate on and to test, such as (0.2, 0.1, 0.7)."
+            f"split is {split!r}: expected three positive shares that sum to 1, each at least "
+            f"{LEAST_SHARE}, to learn from, to validate on and to test, such as (0.2, 0.1, 0.7)."
         )
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from steinwise._internal.compiled import precision
+from steinwise._internal.notes import Note
 from steinwise._internal.run_options import RunOptions
-from steinwise._internal.validation import require_flag
+from steinwise._internal.validation import require_choice, require_flag
 from steinwise.calibration.batches import Batches
 from steinwise.calibration.families import calibrate
 from steinwise.calibration.signs import multinomial, rademacher
@@ -20,6 +21,7 @@ from steinwise.functional import stein_of_pairs
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.kernels.base import require_kernel
 from steinwise.kernels.precision import cast_centred, in_precision_of
+from steinwise.methods.bandwidth_notes import bandwidth_notes
 from steinwise.methods.base import AbstractFitted, AbstractFixedMethod, Evidence
 from steinwise.methods.statistics import AbstractStatistic, Gram, Mean
 from steinwise.target import AbstractTarget
@@ -66,8 +68,7 @@ class KSD(AbstractFixedMethod):
     def __check_init__(self) -> None:
         require_kernel(self.kernel)
         require_flag("linear", self.linear)
-        if self.bootstrap not in get_args(Bootstraps):
-            raise InputError(f"bootstrap is {self.bootstrap!r}: expected {get_args(Bootstraps)}.")
+        require_choice("bootstrap", self.bootstrap, get_args(Bootstraps))
         if self.linear and self.bootstrap != "batches":
             raise InputError("the linear-time KSD is a mean: it takes bootstrap='batches' only.")
 
@@ -78,6 +79,10 @@ class KSD(AbstractFixedMethod):
         if self.bootstrap != "batches":
             details.append("a sign per draw" if self.bootstrap == "draws" else "multinomial")
         return f"KSD ({', '.join(details)})"
+
+    @property
+    def elsewhere(self) -> str:
+        return ""
 
     @property
     def compares(self) -> bool:
@@ -111,8 +116,11 @@ class FittedKSD(AbstractFitted[KSD]):
     def labels(self) -> tuple[str, ...]:
         return ()
 
+    def notes(self) -> tuple[Note, ...]:
+        return bandwidth_notes(self.method.kernel, self.samples.rows)
+
     def statistic(self, target: AbstractTarget, run: RunOptions) -> AbstractStatistic:
-        scores = target.score(self.samples.rows, memory=run.memory)
+        scores = self.scores(target, run)
         if self.method.linear:
             return self._linear(scores, run)
         return self.gram(scores, run)

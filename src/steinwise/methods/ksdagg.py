@@ -6,6 +6,7 @@ u_alpha, told as a p-value; it needs no second set of bootstraps and no bisectio
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -13,29 +14,34 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.spatial.distance import pdist
 
+from steinwise._internal.notes import Note
 from steinwise._internal.random import stream
 from steinwise._internal.run_options import RunOptions
-from steinwise._internal.validation import as_positive, is_whole
+from steinwise._internal.spread import pulled_in, spreads
+from steinwise._internal.validation import as_positive, is_whole, require_flag
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.functional import imq_stein_grams
+from steinwise.kernels import IMQ, AbstractKernel
 from steinwise.kernels.precision import robust_centre
+from steinwise.methods.bandwidth_notes import bandwidth_notes
 from steinwise.methods.base import AbstractFitted, AbstractFixedMethod
 from steinwise.methods.ksd import draws_and_scores
 from steinwise.methods.statistics import Gram
 from steinwise.target import AbstractTarget
 
+MOST_BANDWIDTHS = 1000  # each has sums over all pairs of batches
 MOST_ROWS = 5000  # among which the largest distance is sought
 
 
 def _bandwidths(value: Any) -> int | tuple[float, ...]:
-    if is_whole(value) and value >= 2:
+    if is_whole(value) and 2 <= value <= MOST_BANDWIDTHS:
         return int(value)
     given = as_positive(value)
     if given is None or given.ndim == 0:
         raise InputError(
-            f"bandwidths is {value!r}: expected how many, at least 2, or a tuple of them, positive "
-            "finite numbers."
+            f"bandwidths is {value!r}: expected how many, from 2 to 1000, or a tuple of them, "
+            "positive numbers from 1e-70 to 1e70."
         )
     return tuple(given.tolist())
 
@@ -51,6 +57,12 @@ class KSDAgg(AbstractFixedMethod):
         The number of bandwidths :math:`\lambda_i = l^{i/9} / d` (with 10 of them), where l is the
         largest distance of two draws (of 5000 of them, where there are more), 2 at least; or the
         bandwidths themselves.
+    standardise
+        Divide each coordinate by its spread in the draws first, so that the test does not depend on
+        the units of the draws. The spreads come from the draws that are tested, as the published
+        largest distance does; a draw beyond ten spreads from the median counts in that as ten away.
+        With False all is as published, and bandwidths are in the units of the draws: right for
+        draws of order 1.
 
     Examples
     --------
@@ -61,20 +73,29 @@ class KSDAgg(AbstractFixedMethod):
     """
 
     bandwidths: int | tuple[float, ...] = eqx.field(converter=_bandwidths, default=10)
+    standardise: bool = True
 
     name: ClassVar[str] = "ksdagg"
 
+    def __check_init__(self) -> None:
+        require_flag("standardise", self.standardise)
+
     def describe(self) -> str:
         count = self.bandwidths if isinstance(self.bandwidths, int) else len(self.bandwidths)
-        return f"KSDAgg ({count} IMQ kernels)"
+        return f"KSDAgg ({count} IMQ kernels{', standardised' * self.standardise})"
+
+    @property
+    def elsewhere(self) -> str:
+        return ""
 
     def fitted(self, samples: Samples) -> "FittedKSDAgg":
         return FittedKSDAgg(self, samples)
 
     def resolve(self, rows: Float[np.ndarray, "n d"], seed: object) -> Float[np.ndarray, " b"]:
-        """The bandwidths for these draws."""
+        """The bandwidths for these draws, which are standardised already if they are to be."""
         if not isinstance(self.bandwidths, int):
             return np.asarray(self.bandwidths)
+        rows = pulled_in(rows) if self.standardise else rows
         if len(rows) > MOST_ROWS:
             chosen = stream(seed, "bandwidths").choice(len(rows), MOST_ROWS, replace=False)
             rows = rows[np.sort(chosen)]
@@ -90,9 +111,30 @@ class FittedKSDAgg(AbstractFitted[KSDAgg]):
     def labels(self) -> tuple[str, ...]:
         return ()
 
-    def statistic(self, target: AbstractTarget, run: RunOptions) -> Gram:
+    @property
+    def null_columns(self) -> int:
+        given = self.method.bandwidths
+        return 2 * (given if isinstance(given, int) else len(given))
+
+    @cached_property
+    def scale(self) -> Float[np.ndarray, " d"]:
+        """What every coordinate is divided by."""
         x = self.samples.rows
-        scores = target.score(x, memory=run.memory)
+        return spreads(x) if self.method.standardise else np.ones(x.shape[1])
+
+    def notes(self) -> tuple[Note, ...]:
+        if self.method.standardise and isinstance(self.method.bandwidths, int):
+            return ()
+        x = self.samples.rows / self.scale
+        first, *others = (IMQ(width) for width in self.method.resolve(x, 0))
+        every: AbstractKernel = first
+        for kernel in others:
+            every = every + kernel
+        return bandwidth_notes(every, x)
+
+    def statistic(self, target: AbstractTarget, run: RunOptions) -> Gram:
+        x = self.samples.rows / self.scale
+        scores = self.scores(target, run) * self.scale
         bandwidths = self.method.resolve(x, run.seed)
         return Gram(
             imq_tiles,

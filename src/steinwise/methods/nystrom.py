@@ -24,6 +24,7 @@ from jaxtyping import Array, Float, Int
 
 from steinwise._internal.compiled import call_in_chunks, precision, rows_of
 from steinwise._internal.memory import chunks
+from steinwise._internal.notes import Note
 from steinwise._internal.random import stream
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.threads import one_blas_thread
@@ -34,6 +35,7 @@ from steinwise.draws.samples import Samples
 from steinwise.draws.storage import add_rows
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.kernels.base import require_kernel
+from steinwise.methods.bandwidth_notes import bandwidth_notes
 from steinwise.methods.base import AbstractFitted, AbstractFixedMethod
 from steinwise.methods.ksd import draws_and_scores
 from steinwise.methods.statistics import AbstractStatistic
@@ -84,6 +86,10 @@ class NystromKSD(AbstractFixedMethod):
         count = "4 sqrt(n)" if self.landmarks is None else self.landmarks
         return f"Nystrom KSD ({type(self.kernel).__name__} kernel, {count} landmarks)"
 
+    @property
+    def elsewhere(self) -> str:
+        return ""
+
     def fitted(self, samples: Samples) -> "FittedNystromKSD":
         return FittedNystromKSD(self, samples)
 
@@ -96,9 +102,12 @@ class FittedNystromKSD(AbstractFitted[NystromKSD]):
     def labels(self) -> tuple[str, ...]:
         return ()
 
+    def notes(self) -> tuple[Note, ...]:
+        return bandwidth_notes(self.method.kernel, self.samples.rows)
+
     def statistic(self, target: AbstractTarget, run: RunOptions) -> "NystromProduct":
         x, n, landmarks = self.samples.rows, self.samples.n, self.method.landmarks
-        score = target.score(x, memory=run.memory)
+        score = self.scores(target, run)
         m = min(n, int(np.ceil(4 * np.sqrt(n))) if landmarks is None else landmarks)
         chosen = np.sort(stream(run.seed, "landmarks").choice(n, m, replace=False))
         kernel = self.method.kernel.resolve(x, run.seed, per_coordinate=False)
@@ -119,7 +128,12 @@ class NystromProduct(AbstractStatistic):
     def most_batches(self) -> int:
         return 250
 
-    def monitored_columns(self, start: int, x: np.ndarray) -> Float[np.ndarray, "m q"]:
+    def monitored_columns(
+        self,
+        start: int,
+        x: np.ndarray,
+        scores: np.ndarray | None = None,  # noqa: ARG002
+    ) -> Float[np.ndarray, "m q"]:
         part = slice(start, start + len(x))
         return draws_and_scores(self.x[part], self.score[part], self.x.mean(axis=0))
 
@@ -148,7 +162,13 @@ def _stein_gram(kernel: AbstractKernel, x: Array, bx: Array, y: Array, by: Array
 def _project(
     rows: Float[np.ndarray, "g m"], gram: Float[np.ndarray, "m m"]
 ) -> Float[np.ndarray, "g r"]:
-    """The rows times R, where R R' is the pseudo-inverse of the Gram matrix."""
-    eigenvalues, vectors = np.linalg.eigh((gram + gram.T) / 2)
+    """The rows times R, where R R' is the pseudo-inverse of the Gram matrix.
+
+    Each landmark counts in units of its own k_0(z, z): next to that of a far draw, those of all
+    others would be rounding.
+    """
+    own = np.sqrt(np.diagonal(gram))
+    unit = np.where(own > 0, own, 1.0)
+    eigenvalues, vectors = np.linalg.eigh((gram + gram.T) / 2 / unit[:, None] / unit)
     kept = eigenvalues > LEAST_EIGENVALUE * eigenvalues[-1]
-    return rows @ (vectors[:, kept] / np.sqrt(eigenvalues[kept]))
+    return (rows / unit) @ (vectors[:, kept] / np.sqrt(eigenvalues[kept]))

@@ -13,7 +13,7 @@ the discrepancy are logarithms.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -22,19 +22,26 @@ import numpy as np
 from jaxtyping import Float
 
 from steinwise._internal.memory import chunks
+from steinwise._internal.notes import Note
 from steinwise._internal.random import stream
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.threads import one_blas_thread
-from steinwise._internal.validation import as_points, require_positive, require_whole
+from steinwise._internal.validation import (
+    as_points,
+    require_choice,
+    require_positive,
+    require_whole,
+)
 from steinwise.calibration.batches import Batches
 from steinwise.calibration.pvalues import Calibration, share_at_or_above, step_down
-from steinwise.calibration.signs import rademacher
+from steinwise.calibration.signs import of_one_size, rademacher
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, TooFewDraws
+from steinwise.methods.bandwidth_notes import unlike_notes
 from steinwise.methods.base import AbstractFitted, AbstractFixedMethod, Evidence
 from steinwise.methods.rfsd_bases import BASES, AbstractBase, Locations, Rows
 from steinwise.methods.statistics import AbstractStatistic
-from steinwise.methods.statistics.feature_means import FeatureMeans, squares
+from steinwise.methods.statistics.feature_means import FeatureMeans, ScoredRows, squares
 from steinwise.target import AbstractTarget
 
 TARGET_DRAWS, LEAST_TARGET_DRAWS = 5000, 100
@@ -76,7 +83,8 @@ class RFSD(AbstractFixedMethod):
         \beta' = -(d + t) / (2 \xi),
 
     and the importance distribution, proportional to :math:`\Phi^\xi`, is the multivariate t with t
-    degrees of freedom and scale :math:`c' / \sqrt t` around the mean of the draws.
+    degrees of freedom and scale :math:`c' / \sqrt t` around the mean of the draws (where those
+    further than ten spreads from the median count as if they were ten away).
 
     ``kind="sech"`` is the L2 hyperbolic secant, without the paper's tilt: r = 2,
     :math:`\Phi(x, z) = \prod_j \mathrm{sech}(a (x_j - z_j))` with
@@ -145,13 +153,11 @@ class RFSD(AbstractFixedMethod):
     name: ClassVar[str] = "rfsd"
 
     def __check_init__(self) -> None:
-        if self.kind not in list(BASES):
-            raise InputError(f"kind is {self.kind!r}: expected one of {sorted(BASES)}.")
-        if self.null not in list(GAMMA):
-            raise InputError(f"null is {self.null!r}: expected 'signs' or 'target'.")
+        require_choice("kind", self.kind, BASES)
+        require_choice("null", self.null, GAMMA)
         require_whole("features", self.features, least=1)
-        require_positive("gamma", self.effective_gamma, most=1)
-        require_positive("degrees_of_freedom", self.degrees)
+        require_positive("gamma", self.effective_gamma, most=1, least=1e-6)
+        require_positive("degrees_of_freedom", self.degrees, most=1e6, least=1e-6)
         if self.kind == "sech" and self.degrees_of_freedom is not None:
             raise InputError(
                 "degrees_of_freedom came with kind='sech', whose distribution has none: drop it, "
@@ -180,6 +186,10 @@ class RFSD(AbstractFixedMethod):
         null = {"signs": "signs", "target": "normal null from the target"}[self.null]
         return f"RPhiSD ({kind}, {count} features, {null})"
 
+    @property
+    def elsewhere(self) -> str:
+        return "" if self.null == "signs" else "evaluates its features at draws of the target"
+
     def fitted(self, samples: Samples) -> "FittedRFSD":
         return FittedRFSD(self, samples)
 
@@ -192,27 +202,39 @@ class FittedRFSD(AbstractFitted[RFSD]):
     def labels(self) -> tuple[str, ...]:
         return self.samples.names
 
+    @property
+    def null_columns(self) -> int:
+        d, locations = self.samples.dim, self.method.locations
+        features = self.method.features if locations is None else len(locations)
+        return d * (2 if self.method.null == "signs" else 2 + features)
+
+    def notes(self) -> tuple[Note, ...]:
+        return unlike_notes(self.samples.rows)
+
     def statistic(self, target: AbstractTarget, run: RunOptions) -> "FeatureMeans":
-        x, method = self.samples.rows, self.method
+        method, x = self.method, self.samples.rows
         base = BASES[method.kind].around(x, method.effective_gamma, method.degrees, run.seed)
         z = self._locations(base, run.seed)
         log_weights = -(base.log_density(z) + np.log(len(z))) / base.order
-        reference = self._reference(run.seed)
+        scored, reference = [ScoredRows(x, self.scores(target, run))], self._reference(run.seed)
+        if reference is not None:
+            scored.append(ScoredRows(reference, target.score(reference, memory=run.memory)))
         rows_per_chunk = int(np.clip(run.memory // (8 * ARRAYS * z.size), 1, MOST_ROWS))
 
         def log_largest(rows: np.ndarray) -> float:
             parts = chunks(len(rows), rows_per_chunk)
             return max(float((base.evaluate(rows[p], z)[0] + log_weights).max()) for p in parts)
 
-        log_unit = max(log_largest(rows) for rows in (x, reference) if rows is not None)
+        log_unit = max(log_largest(each.rows) for each in scored)
 
-        def features(rows: np.ndarray) -> np.ndarray:
+        def features(rows: np.ndarray, scores: np.ndarray) -> np.ndarray:
             log_base, slope = base.evaluate(rows, z)
             size = np.exp(log_base + log_weights - log_unit).astype(run.dtype)
-            score = target.score(rows, memory=run.memory).astype(run.dtype)
-            return size[:, None, :] * (score[:, :, None] + slope.astype(run.dtype))
+            scores = scores.astype(run.dtype)
+            return size[:, None, :] * (scores[:, :, None] + slope.astype(run.dtype))
 
-        return FeatureMeans(x, features, base.order, log_unit, rows_per_chunk, reference)
+        tested, *of_target = scored
+        return FeatureMeans(tested, features, base.order, log_unit, rows_per_chunk, *of_target)
 
     def test(
         self, statistic: AbstractStatistic, batches: Batches, n_bootstrap: int, seed: object
@@ -220,7 +242,7 @@ class FittedRFSD(AbstractFitted[RFSD]):
         assert isinstance(statistic, FeatureMeans)
         order, sums = statistic.order, statistic.sums_by_coordinate(batches)
         if statistic.reference is None:
-            signs = rademacher(seed, n_bootstrap, batches.count)
+            signs = rademacher.chunks(seed, n_bootstrap, batches.count)
             return Evidence(_verdict(*_signed(sums, signs, order)), batches)
         observed = squares(sums.sum(axis=1), order)
         null, spread = statistic.under_target(n_bootstrap, seed)
@@ -266,12 +288,17 @@ class FittedRFSD(AbstractFitted[RFSD]):
 
 @one_blas_thread
 def _signed(
-    sums: Float[np.ndarray, "d batch m"], signs: Float[np.ndarray, "l batch"], order: int
-) -> tuple[Float[np.ndarray, "l+1 d"], Float[np.ndarray, " d"]]:
+    sums: Float[np.ndarray, "d batch m"],
+    signs: Iterable[Float[np.ndarray, "l batch"]],
+    order: int,
+) -> tuple[Float[np.ndarray, "forms d"], Float[np.ndarray, " d"]]:
     """The squares without and with signs, and those of the bootstraps' standard deviations."""
-    signs = np.concatenate([np.ones_like(signs[:1]), signs])
-    forms = np.stack([squares(signs @ one, order) for one in sums], axis=1)
-    return forms, squares(np.sqrt((sums**2).sum(axis=1)), order)
+    forms = []
+    for some, count in of_one_size(signs):
+        with_observed = np.concatenate([np.ones_like(some[:1]), some])
+        found = np.stack([squares(with_observed @ one, order) for one in sums], axis=1)
+        forms.append(found[len(forms) > 0 : count + 1])  # the observed ones once
+    return np.concatenate(forms), squares(np.sqrt((sums**2).sum(axis=1)), order)
 
 
 def _verdict(forms: Float[np.ndarray, "forms d"], spread: Float[np.ndarray, " d"]) -> Calibration:

@@ -13,6 +13,7 @@ from scipy.spatial.distance import pdist
 from scipy.special import gammaln
 
 from steinwise._internal.indices import evenly_spaced_indices
+from steinwise._internal.spread import pulled_in
 from steinwise.errors import InputError
 from steinwise.kernels.median import MEDIAN_ROWS, median_distance
 
@@ -60,7 +61,7 @@ class MultiquadricBase(AbstractBase):
     def around(cls, x: Rows, gamma: float, degrees: float, seed: object) -> Self:
         c = 4 * float(median_distance(x, seed, per_coordinate=False))
         exponent = -(x.shape[1] + degrees) / (2 * _xi(gamma))
-        return cls(x.mean(axis=0), (1 - gamma / 6) * c / 2, exponent, degrees)
+        return cls(pulled_in(x).mean(axis=0), (1 - gamma / 6) * c / 2, exponent, degrees)
 
     def sample(self, rng: np.random.Generator, count: int) -> Locations:
         normal = rng.standard_normal((count, len(self.centre)))
@@ -92,7 +93,7 @@ class SecantBase(AbstractBase):
     def around(cls, x: Rows, gamma: float, degrees: float, seed: object) -> Self:  # noqa: ARG003
         xi = _xi(gamma)
         rate = 1 / (xi * _median_l1(x))
-        return cls(x.mean(axis=0), rate, cls.order * xi * rate)
+        return cls(pulled_in(x).mean(axis=0), rate, cls.order * xi * rate)
 
     def sample(self, rng: np.random.Generator, count: int) -> Locations:
         # log |Cauchy| has the density sech / pi

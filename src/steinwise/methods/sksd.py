@@ -27,8 +27,9 @@ from jaxtyping import Array, Float
 from steinwise._internal.compiled import precision
 from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.memory import chunks
+from steinwise._internal.notes import Note
 from steinwise._internal.run_options import RunOptions
-from steinwise._internal.validation import as_points, require_share
+from steinwise._internal.validation import as_points, require_choice, require_share
 from steinwise.calibration.batch_sums import BatchSums
 from steinwise.calibration.batches import Batches
 from steinwise.draws.samples import Samples
@@ -38,7 +39,8 @@ from steinwise.kernels import RBF, AbstractKernel
 from steinwise.kernels.base import require_kernel
 from steinwise.kernels.per_coordinate import one_per_coordinate
 from steinwise.kernels.precision import cast_centred
-from steinwise.methods.base import AbstractFitted, AbstractMethod
+from steinwise.methods.bandwidth_notes import coordinate_bandwidth_notes
+from steinwise.methods.base import AbstractFitted, AbstractMethod, scores_of
 from steinwise.methods.ksd import draws_and_scores
 from steinwise.methods.sksd_directions import active_directions, learned_directions, unit_rows
 from steinwise.methods.statistics import AbstractStatistic, Gram
@@ -109,8 +111,7 @@ class SlicedKSD(AbstractMethod):
     name: ClassVar[str] = "sksd"
 
     def __check_init__(self) -> None:
-        if self.slices not in SLICES:
-            raise InputError(f"slices is {self.slices!r}: expected one of {SLICES}.")
+        require_choice("slices", self.slices, SLICES)
         require_kernel(self.kernel)
         require_share("train", self.train)
         if self.directions is not None and self.slices == "axes":
@@ -121,6 +122,10 @@ class SlicedKSD(AbstractMethod):
 
     def describe(self) -> str:
         return f"sliced KSD ({type(self.kernel).__name__} kernel, {self.slices} slices)"
+
+    @property
+    def elsewhere(self) -> str:
+        return ""
 
     def prepare(
         self, samples: Samples, target: AbstractTarget, run: RunOptions
@@ -139,8 +144,9 @@ class SlicedKSD(AbstractMethod):
                 f"on: at least {LEAST_TRAINING} are needed. Take more draws, a larger share, or "
                 "slices='axes', which holds out nothing."
             )
-        x = held_out.rows[evenly_spaced_indices(held_out.n, MOST_TRAINING)]
-        score = target.score(x, memory=run.memory)
+        index = evenly_spaced_indices(held_out.n, MOST_TRAINING)
+        x = held_out.take(index)
+        score = scores_of(held_out, target, run, index)
         if self.slices == "learned":
             directions = learned_directions(self.kernel, x, score, run.seed)
         else:
@@ -167,8 +173,12 @@ class FittedSlicedKSD(AbstractFitted[SlicedKSD]):
     def labels(self) -> tuple[str, ...]:
         return self.samples.names
 
+    def notes(self) -> tuple[Note, ...]:
+        projected = self.samples.rows @ self.directions.T
+        return coordinate_bandwidth_notes([self.method.kernel], projected, self.labels)
+
     def statistic(self, target: AbstractTarget, run: RunOptions) -> "SlicedGram":
-        scores = target.score(self.samples.rows, memory=run.memory)
+        scores = self.scores(target, run)
         projected = self.samples.rows @ self.directions.T
         kernel = self.method.kernel.resolve(projected, run.seed, per_coordinate=True)
         (near,) = cast_centred(kernel, run.dtype, projected)
@@ -193,8 +203,13 @@ class SlicedGram(AbstractStatistic):
     def most_batches(self) -> int:
         return self.slices[0].most_batches
 
-    def monitored_columns(self, start: int, x: np.ndarray) -> Float[np.ndarray, "m q"]:
-        return self.slices[0].monitored_columns(start, x)
+    def monitored_columns(
+        self,
+        start: int,
+        x: np.ndarray,
+        scores: np.ndarray | None = None,
+    ) -> Float[np.ndarray, "m q"]:
+        return self.slices[0].monitored_columns(start, x, scores)
 
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
         per_block = self.slices[0].memory // (8 * 8 * batches.count**2)  # room for 8 copies

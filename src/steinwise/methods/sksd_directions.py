@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 
 from steinwise._internal.compiled import precision
 from steinwise._internal.random import stream
+from steinwise._internal.spread import pulled_in
 from steinwise._internal.threads import one_blas_thread
 from steinwise.functional import slice_stein
 from steinwise.kernels import AbstractKernel
@@ -140,5 +141,5 @@ def _leading(slopes: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " d"]:
 
 def _spread(x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " d"]:
     """The standard deviation of every coordinate, 1 where the held-out draws do not move."""
-    spread = x.std(axis=0)
+    spread = pulled_in(x).std(axis=0)
     return np.where(spread > 0, spread, 1.0)

@@ -28,10 +28,9 @@ def conditional_problem(
     fitted = next(iter(method.prepare(samples, None, run)))  # no target: the draws' conditionals
     x = fitted.samples.rows
     assert isinstance(fitted.kernel, AbstractKernel)
-    kernel = fitted.kernel.resolve(x, run.seed, per_coordinate=True)
-    equations = ConditionalEquations(model, kernel, fitted.conditional, x, run)
-    notes = () if fitted.learning is None else fitted.learning.notes()
-    return EstimationProblem(equations, fitted.samples, None, tuple(notes))
+    kernel = fitted.kernel.resolve(x / fitted.scale, run.seed, per_coordinate=True)
+    equations = ConditionalEquations(model, kernel, fitted.scale, fitted.conditional, x, run)
+    return EstimationProblem(equations, fitted.samples, None, fitted.notes())
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +39,7 @@ class ConditionalEquations(AbstractEquations):
 
     model: Model
     kernel: AbstractKernel  # on one coordinate; parameters may differ by coordinate
+    scale: Float[np.ndarray, " d"]  # that coordinates are divided by, for the kernel
     conditional: AbstractFittedConditional
     x: Float[np.ndarray, "n d"]
     run: RunOptions
@@ -73,7 +73,7 @@ class ConditionalEquations(AbstractEquations):
         """The function of every row, chunk by chunk: the atoms never exist all at once."""
         for chunk in chunks(len(self.x), self.conditional.rows_per_call(self.x.shape[1])):
             x = self.x[chunk]
-            atoms = self.conditional.atoms(x, self.run.seed, chunk.start)
+            atoms = self.conditional.atoms(x.copy(), self.run.seed, chunk.start)
             yield evaluate_rows(
                 function,
                 self.model,
@@ -82,12 +82,12 @@ class ConditionalEquations(AbstractEquations):
                 atoms.points,
                 atoms.weights,
                 memory=self.run.memory,
-                shared=(*shared, self.kernel),
+                shared=(*shared, self.kernel, self.scale),
                 points_per_row=atoms.points[0].size,
             )
 
 
-# -- functions of one draw x (d), with atoms y (d, m) of weights w (d, m) --------------------------
+# -- functions of one draw x (d), with atoms y (d, m) of weights w (d, m), and scales s (d) --------
 
 
 def _kernel_parts(kernels: AbstractKernel, x: Array, y: Array) -> Any:
@@ -99,10 +99,10 @@ def _kernel_parts(kernels: AbstractKernel, x: Array, y: Array) -> Any:
     return jax.vmap(jax.vmap(at, in_axes=(None, None, 0)))(kernels, x, y)
 
 
-def _g(model: Model, theta: Array, theta_y: Array, kernel, x, y, w) -> Array:
-    k = _kernel_parts(one_per_coordinate(kernel, len(x)), x, y)
-    score = model.score(theta, x)
-    vectors = w * (score[:, None] * k.value + k.dx)
+def _g(model: Model, theta: Array, theta_y: Array, kernel, s, x, y, w) -> Array:
+    k = _kernel_parts(one_per_coordinate(kernel, len(x)), x / s, y / s[:, None])
+    score = model.score(theta, x) * s
+    vectors = w * (score[:, None] * k.value + k.dx) * s[:, None]
     return jax.grad(lambda t: jnp.vdot(vectors, model.line_scores(t, x, y)))(theta_y)
 
 
@@ -110,9 +110,9 @@ _equation = per_row(3)(_g)
 
 
 @per_row(3)
-def _equation_and_derivative(model: Model, theta, theta_y, kernel, x, y, w) -> Array:
+def _equation_and_derivative(model: Model, theta, theta_y, kernel, s, x, y, w) -> Array:
     def twice(theta: Array) -> tuple[Array, Array]:
-        value = _g(model, theta, theta_y, kernel, x, y, w)
+        value = _g(model, theta, theta_y, kernel, s, x, y, w)
         return value, value
 
     derivative, value = jax.jacfwd(twice, has_aux=True)(theta)
@@ -120,11 +120,11 @@ def _equation_and_derivative(model: Model, theta, theta_y, kernel, x, y, w) -> A
 
 
 @per_row(3)
-def _jacobian(model: Model, theta, kernel, x, y, w) -> Array:
-    return jax.jacfwd(lambda t: _g(model, t, t, kernel, x, y, w))(theta)
+def _jacobian(model: Model, theta, kernel, s, x, y, w) -> Array:
+    return jax.jacfwd(lambda t: _g(model, t, t, kernel, s, x, y, w))(theta)
 
 
-def _atoms_discrepancy(model: Model, kernel, x, y, w) -> Callable[[Array], Array]:
+def _atoms_discrepancy(model: Model, kernel, s, x, y, w) -> Callable[[Array], Array]:
     """sum_j of the mean of k_cc over two atoms of r_j, as a function of theta."""
     kernels = one_per_coordinate(kernel, len(x))
 
@@ -132,24 +132,25 @@ def _atoms_discrepancy(model: Model, kernel, x, y, w) -> Callable[[Array], Array
         return kernel.stein_norm(y[:, None], b[:, None], w)
 
     def total(theta: Array) -> Array:
-        return jnp.sum(jax.vmap(line)(kernels, y, model.line_scores(theta, x, y), w))
+        scores = model.line_scores(theta, x, y) * s[:, None]
+        return jnp.sum(jax.vmap(line)(kernels, y / s[:, None], scores, w))
 
     return total
 
 
 @per_row(3)
-def _atoms_form(model: Model, theta, kernel, x, y, w) -> Array:
-    value, slope = jax.value_and_grad(_atoms_discrepancy(model, kernel, x, y, w))(theta)
+def _atoms_form(model: Model, theta, kernel, s, x, y, w) -> Array:
+    value, slope = jax.value_and_grad(_atoms_discrepancy(model, kernel, s, x, y, w))(theta)
     return jnp.concatenate([value[None], slope])
 
 
 @per_row(3)
-def _atoms_hessian(model: Model, theta, kernel, x, y, w) -> Array:
-    return jax.hessian(_atoms_discrepancy(model, kernel, x, y, w))(theta)
+def _atoms_hessian(model: Model, theta, kernel, s, x, y, w) -> Array:
+    return jax.hessian(_atoms_discrepancy(model, kernel, s, x, y, w))(theta)
 
 
 @per_row(3)
-def _stein_contribution(model: Model, theta, kernel, x, y, w) -> Array:
-    score, atom_scores = model.score(theta, x), model.line_scores(theta, x, y)
-    each = kccsd_contributions(kernel, x[None], score[None], y[None], atom_scores[None], w[None])
-    return jnp.sum(each)[None]
+def _stein_contribution(model: Model, theta, kernel, s, x, y, w) -> Array:
+    score, atom_scores = model.score(theta, x) * s, model.line_scores(theta, x, y) * s[:, None]
+    rows = x / s, score, y / s[:, None], atom_scores, w
+    return jnp.sum(kccsd_contributions(kernel, *(row[None] for row in rows)))[None]

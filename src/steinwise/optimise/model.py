@@ -11,9 +11,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from steinwise._internal.compiled import call_in_chunks, precision, rows_of
+from steinwise._internal.validation import as_numbers
 from steinwise.errors import InputError, TargetError
 from steinwise.target.derivatives import along_coordinate, gradient
 from steinwise.target.differentiation import DifferentiationPlan, plan_differentiation
+from steinwise.target.indexing import require_indices_inside
 
 ROWS_PER_CALL = 256  # of a compiled call; more use more memory without being faster
 NUMBERS_PER_ENTRY = 64  # kept per coordinate and parameter: a generous guess for two derivatives
@@ -41,12 +43,9 @@ class ParameterLayout:
         paths, structure = jax.tree_util.tree_flatten_with_path(theta0)
         leaves, names = [], []
         for path, leaf in paths:
-            try:
-                array = np.asarray(leaf, dtype=np.float64)
-            except (TypeError, ValueError) as error:
-                raise InputError(
-                    f"theta0 has {leaf!r} in it: expected numbers or arrays."
-                ) from error
+            array = as_numbers(leaf)
+            if array is None:
+                raise InputError(f"theta0 has {leaf!r} in it: expected numbers or arrays.")
             name = jax.tree_util.keystr(path, simple=True, separator=".") or "theta"
             index = [""] if array.ndim == 0 else [str(list(i)) for i in np.ndindex(array.shape)]
             names += [name + position for position in index]
@@ -67,18 +66,18 @@ class ParameterLayout:
         return jax.tree.unflatten(self.structure, leaves)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Model:
-    """A log density with parameters, and how it can be differentiated.
+    """A log density with parameters, how it can be differentiated, and what was compiled of it.
 
-    Equal to another model of the same function, so that functions of it are compiled once. What the
-    function reads from outside is then fixed as well: a global variable that changes between two
-    fits keeps its first value in the compiled code.
+    A function may read from outside what changes between two fits, so each fit compiles it anew.
+    Only a function that went through `jax.jit`, which fixes what it reads, is compiled once.
     """
 
     log_density: Callable[[Any, Array], Array]
     layout: ParameterLayout
     plan: DifferentiationPlan
+    compiled: dict[Callable, Callable]  # the functions of `per_row`
 
     @classmethod
     def of(
@@ -98,7 +97,10 @@ class Model:
         def at_start(x: Array) -> Array:
             return log_density(layout.tree(jnp.asarray(start, x.dtype)), x)
 
-        model = cls(log_density, layout, plan_differentiation(at_start, d))
+        plan = plan_differentiation(at_start, d)
+        fixed = isinstance(log_density, jax.stages.Wrapped)
+        compiled = _compiled_before(log_density, layout, plan) if fixed else {}
+        model = cls(log_density, layout, plan, compiled)
         model._require_derivatives(len(start), d)
         return model
 
@@ -118,6 +120,14 @@ class Model:
                     "instead of jax.numpy?"
                 ) from error
 
+    def try_draw(self, theta: Vector, draw: Float[np.ndarray, " d"]) -> None:
+        """Raise what shows only when the density is evaluated at a draw."""
+
+        def at_theta(x: Array) -> Array:
+            return self(jnp.asarray(theta, x.dtype), x)
+
+        require_indices_inside(at_theta, draw, self.plan.wide)
+
     def __call__(self, theta: Array, x: Array) -> Array:
         return self.log_density(self.layout.tree(theta), x)
 
@@ -136,16 +146,25 @@ class Model:
         return jax.vmap(jax.vmap(at, in_axes=(None, 0)))(jnp.arange(len(x)), y)
 
 
+@functools.lru_cache(maxsize=16)
+def _compiled_before(*_of_model: Any) -> dict[Callable, Callable]:
+    return {}
+
+
 def per_row(count: int) -> Callable:
     """Compile a function of (model, theta, ...) over rows of its last `count` arguments."""
 
     def wrap(function: Callable) -> Callable:
-        @functools.partial(jax.jit, static_argnums=0)
-        def compiled(model: Model, theta: Array, *arguments: Any) -> Array:
+        def over_rows(model: Model, theta: Array, *arguments: Any) -> Array:
             shared, rows = arguments[:-count], arguments[-count:]
             return jax.vmap(lambda *row: function(model, theta, *shared, *row))(*rows)
 
-        return compiled
+        def call(model: Model, theta: Array, *arguments: Any) -> Array:
+            if function not in model.compiled:
+                model.compiled[function] = jax.jit(functools.partial(over_rows, model))
+            return model.compiled[function](theta, *arguments)
+
+        return call
 
     return wrap
 

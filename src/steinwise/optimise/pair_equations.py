@@ -37,7 +37,7 @@ def pair_problem(
     require_finite(scores, x, 0, np.arange(samples.dim), axis=1)
     columns = draws_and_scores(x, scores)
     plan = plan_for_error(
-        samples, lambda first, rows: columns[first : first + len(rows)], most=PAIR_BATCHES
+        samples, lambda first, rows, _: columns[first : first + len(rows)], most=PAIR_BATCHES
     )
     if plan is None:  # too few batches for standard errors; some are needed to leave pairs out
         equations = pair_equations(model, kernel, x, cut_into(samples, FEWEST_BATCHES), run.memory)

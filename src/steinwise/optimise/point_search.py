@@ -68,7 +68,7 @@ def place_points(
 ) -> PlacedPoints:
     """m points, found from candidates among and around these draws."""
     placed = PlacedPoints.none(draws.shape[1])
-    for t in run.bar(range(m), m, "Stein points"):
+    for t in run.bar(range(m), m, "placing points"):
         rng = stream(run.seed, "stein points", t)
         placed = search.place_next(
             placed, candidate_points(draws, search.space.scale, placed.points, candidates, rng)

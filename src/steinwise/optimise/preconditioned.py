@@ -16,8 +16,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from steinwise._internal.spread import pulled_in
+from steinwise._internal.validation import as_numbers, as_symmetric, require_flag
 from steinwise.errors import InputError
 from steinwise.kernels.median import MEDIAN_ROWS
+from steinwise.kernels.precision import robust_centre
 from steinwise.target import AbstractTarget
 
 WORDS = {
@@ -47,11 +50,11 @@ class ScaledSpace:
     @classmethod
     def of(cls, rows: Rows, preconditioner: Any, standardise: bool) -> "ScaledSpace":
         """The scale and the preconditioner that these draws give."""
-        if not isinstance(standardise, bool):
-            raise InputError(f"standardise is {standardise!r}: expected True or False.")
+        require_flag("standardise", standardise)
         scale = np.ones(rows.shape[1])
         if standardise:
-            scale = np.abs(rows - rows.mean(axis=0)).mean(axis=0)
+            near = pulled_in(rows)  # one far draw would set the scale of all others
+            scale = np.abs(near - near.mean(axis=0)).mean(axis=0)
         matrix = _matrix(rows / scale, preconditioner)
         kind = WORDS.get(preconditioner) if isinstance(preconditioner, str) else "given"
         return cls(scale, matrix, f"IMQ kernel, {kind} preconditioner")
@@ -112,16 +115,17 @@ def _matrix(x: Rows, preconditioner: Any) -> Float[np.ndarray, "d d"]:
 
 
 def _given(value: Any, d: int) -> Float[np.ndarray, "d d"]:
-    matrix = np.asarray(value)
-    if matrix.shape != (d, d) or matrix.dtype.kind not in "iuf" or not np.isfinite(matrix).all():
+    matrix = as_numbers(value)
+    if matrix is None or matrix.shape != (d, d) or not np.isfinite(matrix).all():
+        shape = "" if matrix is None else f" and shape {matrix.shape}"
         raise InputError(
-            f"preconditioner is of type {type(value).__name__} and shape {matrix.shape}: expected "
-            f"one of {tuple(WORDS)}, or a positive definite matrix ({d}, {d})."
+            f"preconditioner is of type {type(value).__name__}{shape}: expected one of "
+            f"{tuple(WORDS)}, or a positive definite matrix ({d}, {d})."
         )
-    matrix = matrix.astype(np.float64)
-    if not np.allclose(matrix, matrix.T, rtol=1e-10, atol=0) or np.linalg.eigvalsh(matrix)[0] <= 0:
-        raise InputError("the preconditioner is not symmetric and positive definite.")
-    return matrix
+    symmetric = as_symmetric("the preconditioner", matrix)
+    if np.linalg.eigvalsh(symmetric)[0] <= 0:
+        raise InputError("the preconditioner is not positive definite.")
+    return symmetric
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,8 +147,9 @@ class SteinColumns:
 
     @classmethod
     def of(cls, space: ScaledSpace, x: Rows, score: Rows) -> "SteinColumns":
-        # squares of differences lose digits far from 0; a shift changes nothing else
-        centre = x.mean(axis=0)
+        # squares of differences lose digits far from 0; a shift changes nothing else. Measured from
+        # the mean, one far draw would cost all others their digits.
+        centre = robust_centre(x)
         x = x - centre
         preconditioned = x @ space.matrix
         return cls(

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from steinwise._internal.validation import require_at_least, require_flag
 from steinwise.errors import InputError, TargetError
 from steinwise.optimise.preconditioned import ScaledSpace
 from steinwise.target import AbstractTarget
@@ -33,13 +34,10 @@ class Regularisation:
     @classmethod
     def of(cls, regularised: Any, entropy: Any, m: int) -> "Regularisation":
         """The user's options for m points."""
-        if not isinstance(regularised, bool):
-            raise InputError(f"regularised is {regularised!r}: expected True or False.")
+        require_flag("regularised", regularised)
         if entropy is None:
             return cls(regularised, 1 / m if regularised else 0.0)
-        number = isinstance(entropy, (int, float, np.number)) and not isinstance(entropy, bool)
-        if not number or not 0 <= entropy < np.inf:
-            raise InputError(f"entropy is {entropy!r}: expected a number, at least 0.")
+        require_at_least("entropy", entropy, 0)
         if not regularised:
             raise InputError(
                 "entropy= is a part of the regularisation: pass regularised=True with it."

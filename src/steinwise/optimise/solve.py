@@ -165,7 +165,7 @@ def covariance(problem: EstimationProblem, solution: Solution) -> Covariance | N
     if batches is None:
         plan = plan_for_error(
             problem.samples,
-            lambda first, rows: contributions[first : first + len(rows)],
+            lambda first, rows, _: contributions[first : first + len(rows)],
             most=MEAN_BATCHES,
         )
         if plan is None:

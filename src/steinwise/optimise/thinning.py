@@ -17,6 +17,8 @@ from jaxtyping import Float, Int
 from steinwise._internal.memory import chunks
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.threads import one_blas_thread
+from steinwise.draws.samples import Samples
+from steinwise.methods.base import scores_of
 from steinwise.optimise.preconditioned import ScaledSpace, SteinColumns
 from steinwise.optimise.regularisation import Regularisation, require_log_density
 from steinwise.target import AbstractTarget
@@ -35,17 +37,17 @@ class ChosenDraws(NamedTuple):
 
 
 def choose_draws(
-    x: Float[np.ndarray, "n d"],
+    samples: Samples,
     target: AbstractTarget,
     m: int,
     space: ScaledSpace,
     rule: Regularisation,
     run: RunOptions,
 ) -> ChosenDraws:
-    """The m draws that Stein thinning chooses among the rows of x."""
-    n, d = x.shape
+    """The m draws that Stein thinning chooses."""
+    x, n, d = samples.rows, samples.n, samples.dim
     scaled = x / space.scale
-    scores = target.score(x, memory=run.memory) * space.scale
+    scores = scores_of(samples, target, run) * space.scale
     penalty, reward = np.zeros(n), np.zeros(n)
     if rule.active:
         reward = rule.entropy * require_log_density(target, x, run.memory)
@@ -66,7 +68,7 @@ def _choose_greedily(
     d = x.shape[1]
     indices, total, ksd, scale = np.empty(m, int), 0.0, np.empty(m), 0.0
     gain = columns.diagonal.copy()  # to the sum of k_0 over all pairs of points
-    for t in run.bar(range(m), m, "Stein thinning"):
+    for t in run.bar(range(m), m, "choosing draws"):
         objective = gain + penalty - (t + 1) * reward
         best = int(objective.argmin())
         scale += columns.diagonal[best]

@@ -20,11 +20,15 @@ class AbstractStatistic(abc.ABC):
 
     @abc.abstractmethod
     def monitored_columns(
-        self, start: int, x: Float[np.ndarray, "m d"]
+        self,
+        start: int,
+        x: Float[np.ndarray, "m d"],
+        scores: Float[np.ndarray, "m d"] | None = None,
     ) -> Float[np.ndarray, "m q"]:
         """Columns whose autocorrelation decides how long a batch of a chain must be.
 
-        For the consecutive draws x, beginning with draw number `start`.
+        For the consecutive draws x, beginning with draw number `start`; with their scores, where
+        these are known.
         """
 
     @abc.abstractmethod

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -18,24 +19,37 @@ from steinwise.draws.storage import add_rows
 from steinwise.methods.statistics.base import AbstractStatistic
 
 
+class ScoredRows(NamedTuple):
+    """Draws and the scores of the target at them."""
+
+    rows: Float[np.ndarray, "n d"]
+    scores: Float[np.ndarray, "n d"]
+
+
 @dataclass(frozen=True, eq=False)
 class FeatureMeans(AbstractStatistic):
     r"""Means over draws of (M nu(Z_m))^{-1/r} (T_j Phi)(x, Z_m), divided by exp(log_unit)."""
 
-    rows: Float[np.ndarray, "n d"]
-    features: Callable[[np.ndarray], np.ndarray]  # of some draws: (rows, d, m)
+    scored: ScoredRows
+    features: Callable[[np.ndarray, np.ndarray], np.ndarray]  # of draws and scores: (rows, d, m)
     order: int  # r
     log_unit: float
     rows_per_chunk: int
-    reference: Float[np.ndarray, "draws d"] | None = None  # of the target
+    reference: ScoredRows | None = None  # draws of the target
 
     @property
     def most_batches(self) -> int:
         return 1000
 
-    def monitored_columns(self, start: int, x: np.ndarray) -> np.ndarray:  # noqa: ARG002
+    def monitored_columns(
+        self,
+        start: int,
+        x: np.ndarray,
+        scores: np.ndarray | None = None,  # noqa: ARG002
+    ) -> np.ndarray:
         """The features and the draws: a feature that few draws decide shows no dependence."""
-        columns = [self._columns(features) for _, features in self._parts(x)]
+        part = ScoredRows(x, self.scored.scores[start : start + len(x)])
+        columns = [self._columns(features) for _, features in self._parts(part)]
         return np.concatenate([x, np.concatenate(columns)], axis=1)
 
     @staticmethod
@@ -43,14 +57,14 @@ class FeatureMeans(AbstractStatistic):
         flat = features.reshape(len(features), -1)
         return flat[:, evenly_spaced_indices(flat.shape[1], MOST_COLUMNS)]
 
-    def _parts(self, rows: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    def _parts(self, scored: ScoredRows) -> Iterator[tuple[int, np.ndarray]]:
         """The features of all rows, in chunks, with the index of the first row."""
-        for part in chunks(len(rows), self.rows_per_chunk):
-            yield part.start, self.features(rows[part])
+        for part in chunks(len(scored.rows), self.rows_per_chunk):
+            yield part.start, self.features(scored.rows[part], scored.scores[part])
 
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
         total = None
-        for start, features in self._parts(self.rows):
+        for start, features in self._parts(self.scored):
             total = np.zeros((batches.count, *features.shape[1:])) if total is None else total
             add_rows(total, features, start, batches.bounds)
         assert total is not None
@@ -63,15 +77,15 @@ class FeatureMeans(AbstractStatistic):
 
     def log_squares(self) -> Float[np.ndarray, " d"]:
         r"""log of every coordinate's part of RPhiSD^2; the log of their sum is 2 log RPhiSD."""
-        sums = [features.sum(axis=0, dtype=np.float64) for _, features in self._parts(self.rows)]
-        means = np.sum(sums, axis=0) / len(self.rows)
+        sums = [features.sum(axis=0, dtype=np.float64) for _, features in self._parts(self.scored)]
+        means = np.sum(sums, axis=0) / len(self.scored.rows)
         with np.errstate(divide="ignore"):
             return np.log(squares(means, self.order)) + 2 * self.log_unit
 
     def standard_error(self, batches: Batches) -> float:
         """Of RPhiSD, by leaving out each batch in turn."""
         sums = self.sums_by_coordinate(batches)
-        remaining = (len(self.rows) - batches.lengths)[:, None]
+        remaining = (len(self.scored.rows) - batches.lengths)[:, None]
         rest = (sums.sum(axis=1, keepdims=True) - sums) / remaining
         without = np.sqrt(squares(rest, self.order).sum(axis=0))
         with np.errstate(divide="ignore", over="ignore"):  # in logarithms, as the value
@@ -92,7 +106,7 @@ class FeatureMeans(AbstractStatistic):
             features = features.astype(np.float64)
             null += _product(rng.standard_normal((len(features), count)), features)
             second += (features**2).sum(axis=0)
-        share = len(self.rows) / len(self.reference)
+        share = len(self.scored.rows) / len(self.reference.rows)
         return np.sqrt(share) * null, np.sqrt(share * second)
 
 

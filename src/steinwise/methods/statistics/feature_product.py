@@ -31,20 +31,34 @@ class FeatureProduct(AbstractStatistic):
     def most_batches(self) -> int:
         return 250
 
-    def monitored_columns(self, start: int, x: np.ndarray) -> np.ndarray:
+    def monitored_columns(
+        self,
+        start: int,
+        x: np.ndarray,
+        scores: np.ndarray | None = None,  # noqa: ARG002
+    ) -> np.ndarray:
         parts = (
             slice(start + p.start, start + p.stop) for p in chunks(len(x), self.rows_per_chunk)
         )
         return np.concatenate([self._columns(part) for part in parts])
 
     def mean_over_pairs(self) -> Float[np.ndarray, "setting coordinate"]:
-        """The statistic itself, over all pairs of different draws."""
-        totals, own = [0.0, 0.0], 0.0
+        """The statistic itself, over all pairs of different draws.
+
+        Every draw is multiplied by the sums of those before it: no product of a draw with itself is
+        added, which could not be taken out again where one draw is far from the others.
+        """
+        total, before = 0.0, None
         for part in self._parts():
-            pair = self.features(part)
-            totals = [total + side.sum(axis=0) for total, side in zip(totals, pair, strict=True)]
-            own += np.einsum("nskf,nskf->sk", *pair)
-        return (np.einsum("skf,skf->sk", *totals) - own) / (self.n * (self.n - 1))
+            left, right = self.features(part)
+            before = (np.zeros(left.shape[1:]),) * 2 if before is None else before
+            sums = [
+                sums_before(side, start) for side, start in zip((left, right), before, strict=True)
+            ]
+            total += np.einsum("nskf,nskf->sk", left, sums[1][:-1])
+            total += np.einsum("nskf,nskf->sk", sums[0][:-1], right)
+            before = sums[0][-1], sums[1][-1]
+        return np.asarray(total) / (self.n * (self.n - 1))
 
     def _columns(self, part: slice) -> np.ndarray:
         left, right = self.features(part)
@@ -65,3 +79,14 @@ class FeatureProduct(AbstractStatistic):
         assert sums is not None
         left, right = (np.moveaxis(side, 0, 2) for side in sums)  # (setting, coordinate, G, f)
         yield BatchSums(left @ np.swapaxes(right, -1, -2), batches)
+
+
+def sums_before(
+    rows: Float[np.ndarray, "n *rest"], start: Float[np.ndarray, "*rest"]
+) -> Float[np.ndarray, "n+1 *rest"]:
+    """`start` plus the sum of the rows before each row, and last that of all rows.
+
+    >>> sums_before(np.array([1.0, 2.0, 3.0]), np.array(10.0)).tolist()
+    [10.0, 11.0, 13.0, 16.0]
+    """
+    return np.cumsum(np.concatenate([start[None], rows]), axis=0, dtype=np.float64)

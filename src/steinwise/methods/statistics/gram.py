@@ -25,6 +25,9 @@ OTHERS = 1000  # draws that stand for all in the pairs of one
 class Gram(AbstractStatistic):
     """The mean over pairs i != l of a symmetric function of two draws, in tiles.
 
+    The function of a draw with itself is in no sum: for one far draw it can be larger than all else
+    by more digits than a float has, and could not be taken out again. `diagonal` has it.
+
     `function(parameters, rows, other_rows)` gives the tile (setting, row, other row); `rows` is a
     tuple of arrays with one row per draw (the draws, their scores). It is compiled once per shape,
     so it must be a function that stays the same between calls; what varies goes into `parameters`.
@@ -43,7 +46,12 @@ class Gram(AbstractStatistic):
     def most_batches(self) -> int:
         return self.batches_at_most
 
-    def monitored_columns(self, start: int, x: np.ndarray) -> np.ndarray:
+    def monitored_columns(
+        self,
+        start: int,
+        x: np.ndarray,
+        scores: np.ndarray | None = None,  # noqa: ARG002
+    ) -> np.ndarray:
         return self.monitored[start : start + len(x)]
 
     def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
@@ -63,8 +71,7 @@ class Gram(AbstractStatistic):
         n = len(self.rows[0])
         others = evenly_spaced_indices(n, OTHERS)
         among = np.isin(np.arange(n), others)
-        own = np.where(among, self.diagonal()[0], 0.0)
-        return ((self._sums_with(others) - own) / (len(others) - among))[:, None]
+        return (self._sums_with(others) / (len(others) - among))[:, None]
 
     def _sums_with(self, others: Int[np.ndarray, " m"]) -> Float[np.ndarray, " n"]:
         """For every draw the sum of the function of it and some others, of the first setting."""
@@ -72,15 +79,18 @@ class Gram(AbstractStatistic):
         right = tuple(array[others][None] for array in self.rows)
         weights = np.ones((side, 1)), np.ones((1, len(others)))
 
-        def sums(*rows: np.ndarray) -> Array:
+        def sums(numbers: np.ndarray, *rows: np.ndarray) -> Array:
             left = tuple(array[:, None] for array in rows)
-            return _tile_sums(self.function, self.parameters, left, right, *weights)[0, :, 0]
+            pair = numbers[:, None], others[None]
+            return _tile_sums(self.function, self.parameters, left, right, *weights, *pair)[0, :, 0]
 
-        found = call_in_chunks(sums, rows_of(*self.rows), len(self.rows[0]), side)
+        n = len(self.rows[0])
+        found = call_in_chunks(sums, rows_of(np.arange(n), *self.rows), n, side)
         return found.astype(np.float64)
 
     def _tiles(self, batches: Batches) -> np.ndarray:
-        padded = [batches.padded(array) for array in self.rows]
+        numbers = np.arange(len(self.rows[0]))
+        padded = [batches.padded(array) for array in (numbers, *self.rows)]
         arrays, weight = tuple(array for array, _ in padded), padded[0][1]
         longest = weight.shape[1]
         side = int(np.clip(np.sqrt(self.memory / (8 * 8)), 1, LARGEST_TILE))  # room for 8 tiles
@@ -95,13 +105,17 @@ class Gram(AbstractStatistic):
         with precision():
             for a, rows in enumerate(parts):
                 for columns in parts[a:]:
+                    numbers, *left = (array[rows] for array in arrays)
+                    other_numbers, *right = (array[columns] for array in arrays)
                     tile = _tile_sums(
                         self.function,
                         self.parameters,
-                        tuple(array[rows] for array in arrays),
-                        tuple(array[columns] for array in arrays),
+                        tuple(left),
+                        tuple(right),
                         weight[rows],
                         weight[columns],
+                        numbers,
+                        other_numbers,
                     )
                     out[:, rows, columns] = tile
                     out[:, columns, rows] = np.swapaxes(out[:, rows, columns], 1, 2)
@@ -109,16 +123,23 @@ class Gram(AbstractStatistic):
 
 
 @partial(jax.jit, static_argnums=0)
-def _tile_sums(function, parameters, left, right, weight_left, weight_right) -> Array:
-    """Sums of the function over pairs of batches; the arrays are (batches, longest, ...)."""
+def _tile_sums(
+    function, parameters, left, right, weight_left, weight_right, numbers, other_numbers
+) -> Array:
+    """Sums of the function over pairs of batches; the arrays are (batches, longest, ...).
+
+    Pairs of a draw with itself, which have the same number, are left out.
+    """
     shape = (*weight_left.shape, *weight_right.shape)
     flat_left = tuple(array.reshape(-1, *array.shape[2:]) for array in left)
     flat_right = tuple(array.reshape(-1, *array.shape[2:]) for array in right)
     tiles = function(parameters, flat_left, flat_right)
+    itself = numbers.reshape(-1, 1) == other_numbers.reshape(1, -1)
     weights = (weight_left.astype(tiles.dtype), weight_right.astype(tiles.dtype))
 
     def summed(tile: Array) -> Array:
-        return jnp.einsum("al,albm,bm->ab", weights[0], tile.reshape(shape), weights[1])
+        others = jnp.where(itself, 0, tile).reshape(shape)  # one setting at a time, for the memory
+        return jnp.einsum("al,albm,bm->ab", weights[0], others, weights[1])
 
     return jnp.stack([summed(tile) for tile in tiles])
 

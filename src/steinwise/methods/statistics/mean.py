@@ -25,7 +25,12 @@ class Mean(AbstractStatistic):
     def most_batches(self) -> int:
         return 1000
 
-    def monitored_columns(self, start: int, x: np.ndarray) -> np.ndarray:
+    def monitored_columns(
+        self,
+        start: int,
+        x: np.ndarray,
+        scores: np.ndarray | None = None,  # noqa: ARG002
+    ) -> np.ndarray:
         part = slice(start, start + len(x))
         if self.monitored is not None:
             return self.monitored[part]

@@ -5,21 +5,23 @@ short, and to modes that no coordinate line joins. So the leading principal dire
 held-out part of the draws are followed too. Held out, because directions taken from the tested
 draws would destroy the level.
 
-A set of lines is what must be known to place any draw on its lines; the draws themselves are not
-in it.
+A set of lines is what must be known to place any draw on its lines. The draws themselves are not in
+it; their normal scores are, where finding them has cost nothing.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.threads import one_blas_thread
 from steinwise.draws.normal_scores import NormalScores
 from steinwise.draws.samples import Samples
-from steinwise.orbits.nodes import SearchRanges, search_ranges_of
+from steinwise.methods.complete_conditionals.normal_map import NormalMap
+from steinwise.orbits.nodes import SearchRanges, search_ranges_of_sorted
 
 HELD_OUT = 0.2
 FEWEST_HELD_OUT = 8
@@ -38,7 +40,7 @@ class Rotation:
     vectors: Float[np.ndarray, "d q"]
 
     def __call__(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n q"]:
-        return ((x - self.mean) / self.sd) @ self.vectors
+        return (x - self.mean) @ (self.vectors / self.sd[:, None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,18 +52,59 @@ class LineSet:
     directions: np.ndarray  # integers for coordinates, rows (c, d) for directions
     own: Int[np.ndarray, " c"]  # the column of `positions` that belongs to the line itself
     ranges: SearchRanges
+    normal_map: NormalMap  # of the positions on each line
     scores: NormalScores  # of all positions, to see the others by
     rotation: Rotation | None = None
     held_out: int = 0  # at the start of every `period` draws
     period: int = 1
+    # the normal scores of all draws, where these are in memory and all of them set the scale
+    of_draws: Float[np.ndarray, "q n"] | None = None
+
+    def others(self, start: int, positions: Float[np.ndarray, "n q"]) -> Float[np.ndarray, "q n"]:
+        """Normal scores of the positions of consecutive draws, the first of them number `start`."""
+        if self.of_draws is None:
+            return self.scores(positions).T
+        return self.of_draws[:, start : start + len(positions)]
 
     def positions(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n q"]:
         """Where draws stand: on line k at column own[k]."""
         return x if self.rotation is None else self.rotation(x)
 
+    def normal_scores(
+        self, start: int, x: Float[np.ndarray, "n d"], lines: Int[np.ndarray, " k"]
+    ) -> Float[np.ndarray, "n k"]:
+        """Where consecutive draws stand on some of the lines, as normal scores."""
+        columns = self.own[lines]
+        if self.of_draws is not None:
+            return self.of_draws[columns, start : start + len(x)].T
+        return self.scores.part(columns)(self.positions(x)[:, columns])
+
+    @property
+    def weights(self) -> Float[np.ndarray, "d c"]:
+        """The weights of the coordinates in the position on each line along a direction."""
+        assert self.rotation is not None
+        return self.rotation.vectors[:, self.own] / self.rotation.sd[:, None]
+
     def tested(self, rows: Int[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
         """1, or 0 for a draw that is held out, by the draws' numbers."""
         return (rows % self.period >= self.held_out).astype(float)
+
+    def along(self, gradients: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n c"]:
+        """The slopes along the lines, from gradients."""
+        if self.directions.ndim == 1:
+            return gradients[:, self.directions]
+        return gradients @ self.directions.T
+
+    def thinned(self, step: int, chains: int, draws: int) -> "LineSet":
+        """For every step-th draw of each chain, of which each then has `draws`."""
+        if step == 1:
+            return self
+        held_out, of_draws = -(-self.held_out // step), self.of_draws
+        if of_draws is not None:
+            by_chain = of_draws.reshape(len(of_draws), chains, -1)[..., ::step]
+            of_draws = by_chain.reshape(len(of_draws), -1)
+        whole = chains if self.period > draws * step else 1  # held out of all chains as one
+        return replace(self, held_out=held_out, period=whole * draws, of_draws=of_draws)
 
     def part(self, lines: slice) -> "LineSet":
         """Some of the lines."""
@@ -71,6 +114,7 @@ class LineSet:
             directions=self.directions[lines],
             own=self.own[lines],
             ranges=SearchRanges(*(array[lines] for array in self.ranges)),
+            normal_map=self.normal_map.part(lines),
         )
 
     def joined(self, other: "LineSet") -> "LineSet":
@@ -81,21 +125,42 @@ class LineSet:
             directions=np.concatenate([self.directions, other.directions]),
             own=np.concatenate([self.own, other.own]),
             ranges=SearchRanges(*map(np.concatenate, zip(self.ranges, other.ranges, strict=True))),
+            normal_map=self.normal_map.joined(other.normal_map),
         )
 
 
-def coordinate_lines(samples: Samples, coordinates: Sequence[int]) -> LineSet:
-    """The lines of some coordinates."""
+DISCRETE = "discrete coordinates"  # whose orbits are finite sets and no lines
+
+
+def coordinate_lines(
+    samples: Samples, coordinates: Sequence[int], group: str = "coordinates"
+) -> LineSet:
+    """The lines of some coordinates, or the orbits of discrete ones."""
     index = np.asarray(coordinates)
     x = scale_draws(samples)
     names = tuple(samples.names[j] for j in index)
-    ranges = search_ranges_of(x[:, index])
-    return LineSet("coordinates", names, index, index, ranges, NormalScores.among(x))
+    scores, of_draws = NormalScores.with_own(x)
+    along = scores.values[index]
+    return LineSet(
+        group,
+        names,
+        index,
+        index,
+        search_ranges_of_sorted(along),
+        NormalMap.of_sorted(along),
+        scores,
+        of_draws=of_draws if _are_all(samples, x) else None,
+    )
 
 
 def scale_draws(samples: Samples) -> Float[np.ndarray, "m d"]:
     """The draws that scales are taken from: all, or as many of them evenly spaced."""
     return samples.evenly_spaced(_most(samples.dim, SCALE_ENTRIES))
+
+
+def _are_all(samples: Samples, scale: Float[np.ndarray, "m d"]) -> bool:
+    """Whether the draws that set the scale are all there are, and at hand."""
+    return samples.in_memory and len(scale) == samples.n
 
 
 def _most(d: int, entries: int) -> int:
@@ -107,24 +172,52 @@ def most_directions(d: int) -> int:
     return 0 if d == 1 else min(d, MOST_DIRECTIONS)
 
 
-def direction_lines(samples: Samples) -> LineSet | None:
-    """The leading principal directions of the first fifth of every chain.
+class HeldOut(NamedTuple):
+    """The draws that directions and modes are learned from: the first of every `period` of them."""
+
+    first: int
+    period: int
+    numbers: Int[np.ndarray, " m"]
+
+    @property
+    def enough(self) -> bool:
+        return len(self.numbers) >= FEWEST_HELD_OUT
+
+    def tested(self, numbers: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+        """Whether draws are none of these, by the draws' numbers."""
+        return numbers % self.period >= self.first
+
+
+def held_out_draws(samples: Samples) -> HeldOut:
+    """The first fifth of every chain, or of all draws where these are independent."""
+    length = samples.n if samples.independent else samples.n_draws
+    held = int(HELD_OUT * length)
+    starts = np.arange(0, samples.n, length)
+    return HeldOut(held, length, (starts[:, None] + np.arange(held)).ravel())
+
+
+def direction_lines(
+    samples: Samples, discrete: Bool[np.ndarray, " d"] | None = None
+) -> LineSet | None:
+    """The leading principal directions of the first fifth of every chain, without discrete ones.
 
     Those along which they spread more than independent coordinates would by chance; None if there
     is none, since a direction without correlation shows nothing that its coordinates do not.
     """
-    length = samples.n if samples.independent else samples.n_draws
-    held = int(HELD_OUT * length)
-    d = samples.dim
-    if most_directions(d) == 0 or held * (samples.n // length) < FEWEST_HELD_OUT:
+    held_out = held_out_draws(samples)
+    numbers = held_out.numbers
+    moved = np.arange(samples.dim) if discrete is None else np.flatnonzero(~discrete)
+    d = len(moved)
+    if most_directions(d) == 0 or not held_out.enough:
         return None
-    starts = np.arange(0, samples.n, length)
-    numbers = (starts[:, None] + np.arange(held)).ravel()
     part = samples.take(numbers[evenly_spaced_indices(len(numbers), _most(d, DECOMPOSED_ENTRIES))])
     mean, sd = part.mean(axis=0), part.std(axis=0)
-    if not (sd > 0).all():
+    if not (sd[moved] > 0).all():
         return None
-    values, vectors = _principal((part - mean) / sd)
+    values, leading_vectors = _principal(((part - mean) / np.where(sd > 0, sd, 1.0))[:, moved])
+    vectors = np.zeros((len(leading_vectors), samples.dim))
+    vectors[:, moved] = leading_vectors
+    sd = np.where(sd > 0, sd, 1.0)
     leading = np.argmax(np.abs(vectors), axis=1)
     vectors = vectors * np.sign(vectors[np.arange(len(vectors)), leading])[:, None]
     chance = (1 + np.sqrt(d / len(part))) ** 2  # the edge of the Marchenko-Pastur distribution
@@ -136,17 +229,21 @@ def direction_lines(samples: Samples) -> LineSet | None:
     labels = tuple(
         f"direction {k + 1} ({_largest(vectors[k], samples.names)})" for k in range(count)
     )
-    positions = rotation(scale_draws(samples))
+    scale = scale_draws(samples)
+    scores, of_draws = NormalScores.with_own(rotation(scale))
+    along_lines = scores.values[:count]
     return LineSet(
         "directions",
         labels,
         along,
         np.arange(count),
-        search_ranges_of(positions[:, :count]),
-        NormalScores.among(positions),
+        search_ranges_of_sorted(along_lines),
+        NormalMap.of_sorted(along_lines),
+        scores,
         rotation,
-        held,
-        length,
+        held_out.first,
+        held_out.period,
+        of_draws if _are_all(samples, scale) else None,
     )
 
 

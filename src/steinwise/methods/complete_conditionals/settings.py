@@ -10,9 +10,9 @@ import numpy as np
 
 from steinwise.calibration.batch_sums import ExpectedSquares
 from steinwise.calibration.batches import Batches
-from steinwise.methods.transported.features import CONTEXTS
-from steinwise.methods.transported.line_sets import LineSet
-from steinwise.methods.transported.terms import SKEWED
+from steinwise.methods.complete_conditionals.features import CONTEXTS
+from steinwise.methods.complete_conditionals.line_sets import DISCRETE, LineSet
+from steinwise.methods.complete_conditionals.terms import SKEWED
 
 BASES = ("shape", "shift", "tails")
 # As how many draws the known spread of skewed terms counts. Of 10, 20, 30, 50 and 100 it brought
@@ -20,7 +20,7 @@ BASES = ("shape", "shift", "tails")
 KNOWN_DRAWS = 50
 # What a coordinate's fault by itself, summed and largest, counts against any one kind of
 # dependence. Equal weights found one of 50 shifted coordinates at 0.51 instead of 0.70.
-WEIGHTS = {"coordinates": (8.0, 16.0), "directions": (8.0, 8.0)}
+WEIGHTS = {"coordinates": (8.0, 16.0), DISCRETE: (8.0, 16.0), "directions": (8.0, 8.0)}
 
 Setting = tuple[str, str]  # base, context
 
@@ -35,20 +35,30 @@ def available_contexts(contexts: Sequence[str], lines: LineSet) -> list[str]:
 
 
 def families(
-    bases: Sequence[str], contexts: Sequence[str], lines: LineSet
+    source: str, bases: Sequence[str], contexts: Sequence[str], lines: LineSet
 ) -> dict[str, list[Setting]]:
-    """The settings of every family: of a coordinate alone, and of a coordinate with others."""
+    """The settings of every family: of a coordinate alone, and of a coordinate with others.
+
+    `source` is the name of what the terms are made from.
+    """
     settings = [(base, c) for base in bases for c in available_contexts(contexts, lines)]
     by_family = {
-        alone_family(lines): [setting for setting in settings if setting[1] == "alone"],
-        f"{lines.group} with others": [setting for setting in settings if setting[1] != "alone"],
+        alone_family(source, lines): [setting for setting in settings if setting[1] == "alone"],
+        f"{source}: {lines.group} with others": [
+            setting for setting in settings if setting[1] != "alone"
+        ],
     }
     return {family: chosen for family, chosen in by_family.items() if chosen}
 
 
-def alone_family(lines: LineSet) -> str:
+def alone_family(source: str, lines: LineSet) -> str:
     """The family of a coordinate, or direction, by itself."""
-    return f"{lines.group} alone"
+    return f"{source}: {lines.group} alone"
+
+
+def single_family(source: str, context: str) -> str:
+    """The family of single features in a context."""
+    return f"{source}: {context}"
 
 
 def expected_squares(

@@ -6,10 +6,12 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from steinwise._internal.random import stream
-from steinwise.methods.transported.terms import TERMS
 
-# Products, and coordinates, that are looked at one by one: memory and bootstraps grow with them.
-MOST_PAIRS, MOST_ALONE = 500, 500
+# How often a product, or a coordinate, is looked at by itself along one of the lines: bootstraps
+# take most of the time of a check with many coordinates, and these are most of the bootstraps. All
+# products up to 32 coordinates, all coordinates up to 256; of more a sample, so that their number
+# falls as that of the lines grows.
+MOST_LOOKS_AT_PAIRS, MOST_LOOKS_AT_SINGLES = 2**14, 2**16
 # Random combinations of products and of coordinates, where there are more of them than these. More
 # would lower the variance of the sum that they estimate, at a cost in proportion.
 SKETCHES, LINEAR_SKETCHES = 32, 64
@@ -32,19 +34,24 @@ class Features:
     pair_signs: Float[np.ndarray, "2 d pair_sketch"] | None  # for products
 
     @classmethod
-    def draw(cls, d: int, seed: object) -> "Features":
-        """All of them if they are few, otherwise some that are drawn at random."""
-        alone = np.arange(d)
-        if d > MOST_ALONE:
-            alone = np.sort(stream(seed, "alone").choice(d, MOST_ALONE, replace=False))
+    def draw(cls, d: int, seed: object, *, one_by_one: bool = True) -> "Features":
+        """All of them if they are few, otherwise some that are drawn at random.
+
+        `one_by_one` is whether products are looked at that stand in no context by themselves.
+        """
+        alone, most_alone = np.arange(d), most_looked_at(d, MOST_LOOKS_AT_SINGLES)
+        if d > most_alone:
+            alone = np.sort(stream(seed, "alone").choice(d, most_alone, replace=False))
+        combined = d * (d - 1) // 2 > SKETCHES
+        most_pairs = most_looked_at(d, MOST_LOOKS_AT_PAIRS) if one_by_one or not combined else 0
         return cls(
             d,
-            _pairs(seed, d),
+            _pairs(seed, d, most_pairs),
             alone,
             _signs(seed, "signs of coordinates", d, LINEAR_SKETCHES)
             if d > LINEAR_SKETCHES
             else None,
-            _signs(seed, "sketch", d, SKETCHES) if d * (d - 1) // 2 > SKETCHES else None,
+            _signs(seed, "sketch", d, SKETCHES) if combined else None,
         )
 
     @property
@@ -57,9 +64,9 @@ class Features:
     def count(self) -> int:
         return sum(self.counts)
 
-    def bytes_per_line(self, batch: int, dtype: str) -> int:
+    def bytes_per_line(self, terms: int, batch: int, dtype: str) -> int:
         """Of the sums."""
-        each = TERMS * self.count + 4 * len(self.alone) + len(self.pairs)
+        each = terms * self.count + 4 * len(self.alone) + len(self.pairs)
         return np.dtype(dtype).itemsize * batch * each
 
     def partners(self, context: str, feature: int) -> Int[np.ndarray, " k"]:
@@ -69,12 +76,21 @@ class Features:
         return self.alone[[feature % len(self.alone)]]
 
 
-def _pairs(seed: object, d: int) -> Int[np.ndarray, "pair 2"]:
+def most_looked_at(d: int, looks: int) -> int:
+    """How many features each of d lines may have, with so many looks in all.
+
+    >>> [most_looked_at(d, 2**14) for d in (32, 105, 10_000)]
+    [512, 156, 1]
+    """
+    return max(1, looks // d)
+
+
+def _pairs(seed: object, d: int, most: int) -> Int[np.ndarray, "pair 2"]:
     """All pairs of coordinates, or as many of them as are looked at, without making them all."""
     count = d * (d - 1) // 2
-    chosen = np.arange(min(count, MOST_PAIRS))
-    if count > MOST_PAIRS:
-        chosen = np.sort(stream(seed, "pairs").choice(count, MOST_PAIRS, replace=False))
+    chosen = np.arange(min(count, most))
+    if count > most:
+        chosen = np.sort(stream(seed, "pairs").choice(count, most, replace=False))
     row = np.arange(d)
     starts = row * (2 * d - row - 1) // 2  # of the pairs whose first coordinate is the row's
     first = np.searchsorted(starts, chosen, side="right") - 1

@@ -5,15 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import ndtri
 
 from steinwise.calibration.batch_plan import BatchPlan
-from steinwise.methods.transported.terms import LARGEST_NORMAL_SCORE
-from steinwise.results.coordinate import Effect, Misfit
+from steinwise.methods.complete_conditionals.terms import LARGEST_NORMAL_SCORE
+from steinwise.orbits.places import Places
+from steinwise.results.misfit import CLEAR, Effect, Misfit
 
 FEW = 0.1  # the share of the draws up to which they are outliers rather than the rule
 CLIPPED = 0.01  # the share of outliers, whose distance is not known, that makes an effect a bound
-CLEAR = 3.0  # standard errors from which a mean or a spread is named as the fault
 
 
 class NormalScoreSums(NamedTuple):
@@ -27,20 +26,20 @@ class NormalScoreSums(NamedTuple):
     least: Float[np.ndarray, " c"]  # the smallest of u and 1 - u
     inner: Float[np.ndarray, "5 c"]  # sums of powers 0 to 4
     outer: Float[np.ndarray, "5 c"]
+    evaluations: Float[np.ndarray, " c"]  # of the log density, for all these draws
 
     @classmethod
     def none(cls, lines: int) -> "NormalScoreSums":
-        return cls(np.zeros(lines), np.ones(lines), np.zeros((5, lines)), np.zeros((5, lines)))
+        powers = np.zeros((5, lines))
+        return cls(np.zeros(lines), np.ones(lines), powers, powers, np.zeros(lines))
 
-    def with_draws(
-        self, u: Float[np.ndarray, "n c"], tested: Float[np.ndarray, " n"], outlying: float
-    ) -> "NormalScoreSums":
+    def with_places(self, places: Places, outlying: float) -> "NormalScoreSums":
         """With more draws; those whose tail is below `outlying` are outliers."""
-        u = u[tested > 0]
+        u = places.u
         if not len(u):
             return self
         tail = np.minimum(u, 1 - u)
-        z = np.clip(ndtri(u), -LARGEST_NORMAL_SCORE, LARGEST_NORMAL_SCORE)
+        z = np.clip(places.normal_scores, -LARGEST_NORMAL_SCORE, LARGEST_NORMAL_SCORE)
         total, outside = _power_sums(z), np.zeros((5, z.shape[1]))
         least = tail.min(axis=0)
         if least.min() <= outlying:
@@ -52,6 +51,7 @@ class NormalScoreSums(NamedTuple):
             np.minimum(self.least, least),
             self.inner + total - outside,
             self.outer + outside,
+            self.evaluations + places.evaluations / u.shape[1],
         )
 
     def joined(self, other: "NormalScoreSums") -> "NormalScoreSums":
@@ -60,6 +60,7 @@ class NormalScoreSums(NamedTuple):
             np.minimum(self.least, other.least),
             self.inner + other.inner,
             self.outer + other.outer,
+            self.evaluations + other.evaluations,
         )
 
     @staticmethod
@@ -78,6 +79,27 @@ class NormalScoreSums(NamedTuple):
         mean, variance = _moments(self.inner + self.outer)
         return [Effect(float(m), float(v) ** 0.5) for m, v in zip(mean, variance, strict=True)]
 
+    def misfit(self, context: str, partners: tuple[str, ...], plan: BatchPlan) -> Misfit:
+        """What is wrong with a flagged coordinate, from its `line`."""
+        outliers = int(self.outer[0, 0])
+        if 0 < outliers <= FEW * self.draws[0] and max(_departures(self.inner, plan)) < CLEAR:
+            return Misfit("outliers", outliers=outliers)
+        if context != "alone":
+            return Misfit(context, partners)
+        total = self.inner + self.outer
+        shift, spread = _departures(total, plan)
+        kurtosis = _excess_kurtosis(total)
+        if spread >= max(CLEAR, shift):
+            kind = "spread"
+        elif shift >= CLEAR:
+            kind = "shift"
+        elif abs(kurtosis) * np.sqrt(_draws(total, plan) / 24) >= CLEAR:
+            kind = "tails"
+        else:
+            kind = "shape"
+        lower_bound = outliers > CLIPPED * self.draws[0]
+        return Misfit(kind, lower_bound=lower_bound, outliers=outliers, excess_kurtosis=kurtosis)
+
 
 def _power_sums(z: Float[np.ndarray, "n c"]) -> Float[np.ndarray, "5 c"]:
     """Sums over the rows of powers 0 to 4."""
@@ -90,30 +112,6 @@ def _power_sums(z: Float[np.ndarray, "n c"]) -> Float[np.ndarray, "5 c"]:
 def _moments(sums: Float[np.ndarray, "5 c"]) -> tuple[np.ndarray, np.ndarray]:
     mean = sums[1] / sums[0]
     return mean, np.maximum(sums[2] / sums[0] - mean**2, 0.0)
-
-
-def kind_of_misfit(
-    sums: NormalScoreSums, context: str, partners: tuple[str, ...], plan: BatchPlan
-) -> Misfit:
-    """What is wrong with a flagged coordinate, from its `NormalScoreSums.line`."""
-    outliers = int(sums.outer[0, 0])
-    if 0 < outliers <= FEW * sums.draws[0] and max(_departures(sums.inner, plan)) < CLEAR:
-        return Misfit("outliers", outliers=outliers)
-    if context != "alone":
-        return Misfit(context, partners)
-    total = sums.inner + sums.outer
-    shift, spread = _departures(total, plan)
-    kurtosis = _excess_kurtosis(total)
-    if spread >= max(CLEAR, shift):
-        kind = "spread"
-    elif shift >= CLEAR:
-        kind = "shift"
-    elif abs(kurtosis) * np.sqrt(_draws(total, plan) / 24) >= CLEAR:
-        kind = "tails"
-    else:
-        kind = "shape"
-    lower_bound = outliers > CLIPPED * sums.draws[0]
-    return Misfit(kind, lower_bound=lower_bound, outliers=outliers, excess_kurtosis=kurtosis)
 
 
 def _excess_kurtosis(sums: Float[np.ndarray, "5 1"]) -> float:

@@ -8,18 +8,29 @@ from scipy.special import ndtri
 
 from steinwise.calibration.batch_plan import BatchPlan
 from steinwise.calibration.batch_sums import ExpectedSquares
-from steinwise.methods.transported.terms import BASE_TERMS, terms_of
-from steinwise.orbits.lines import NormalLines
-from steinwise.results.coordinate import Effect
+from steinwise.methods.complete_conditionals.normal_map import NormalMap
+from steinwise.methods.complete_conditionals.sources import (
+    AbstractSource,
+    DrawScores,
+    FollowedLines,
+    terms_and_moments,
+)
+from steinwise.methods.complete_conditionals.terms import terms_of
+from steinwise.orbits.places import Places
+from steinwise.results.misfit import Effect
 
 POWER = 0.8
 GRID = ndtri((np.arange(256) + 0.5) / 256)  # quantiles of N(0, 1), in place of draws
 LEAST, MOST = 1e-4, 1e4  # misfits that are looked at
-FACTOR, HALVINGS = 1.5, 6
+FACTOR, HALVINGS = 4.0, 9
 
 
 def detectable(
-    threshold: float, plan: BatchPlan, bases: Sequence[str], expected: ExpectedSquares | None
+    threshold: float,
+    plan: BatchPlan,
+    source: AbstractSource,
+    bases: Sequence[str],
+    expected: ExpectedSquares | None,
 ) -> Effect:
     """The shift, and the excess of width, that are found with power 0.8.
 
@@ -28,16 +39,30 @@ def detectable(
     """
 
     def surplus(z: Float[np.ndarray, " m"]) -> float:
-        lines = NormalLines(z[:, None], np.zeros((len(z), 1)), np.ones(1))
-        terms = terms_of(lines, z[:, None], np.dtype(float))[:, 0]
-        sides = (BASE_TERMS[base] for base in bases)
-        low, squares = np.array([_low(terms[left], terms[right], plan) for left, right in sides]).T
+        terms = TERMS_OF_NORMAL[source.name](z)
+        sides = (source.layout.sides(base, terms) for base in bases)
+        low, squares = np.array([_low(left, right, plan) for left, right in sides]).T
         squares = squares if expected is None else expected.shrink(squares)
         return float((low / np.sqrt(squares)).max()) - threshold
 
     shift = _first_positive(lambda shift: surplus(GRID + shift))
     excess = _first_positive(lambda excess: surplus(GRID * (1 + excess)))
     return Effect(shift, 1 + excess)
+
+
+def _terms_of_places(z: Float[np.ndarray, " m"]) -> Float[np.ndarray, "term m"]:
+    return terms_of(Places.of_normal_scores(z[:, None]), np.dtype(float))[:, 0]
+
+
+def _terms_of_scores(z: Float[np.ndarray, " m"]) -> Float[np.ndarray, "term m"]:
+    column = z[:, None]
+    terms, moments = terms_and_moments(NormalMap.of(column), column, -column, np.ones(len(z)))
+    return terms[:, 0] * moments.term_scale
+
+
+# The terms of draws z where the target's conditional is N(0, 1), by the name of their source. There
+# are none for discrete coordinates.
+TERMS_OF_NORMAL = {FollowedLines.name: _terms_of_places, DrawScores.name: _terms_of_scores}
 
 
 def _low(

@@ -1,0 +1,1 @@
+"""What the methods `transported` and `scores` share: a test of every complete conditional."""

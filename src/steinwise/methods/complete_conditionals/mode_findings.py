@@ -1,0 +1,102 @@
+"""What is reported of modes: their places, masses and draws, and the way between two of them."""
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from steinwise._internal.indices import evenly_spaced_indices
+from steinwise._internal.run_options import RunOptions
+from steinwise.calibration.pvalues import Calibration
+from steinwise.draws.samples import Samples
+from steinwise.methods.complete_conditionals.mode_family import ModeCounts, SearchedModes
+from steinwise.orbits.modes.masses import mode_masses
+from steinwise.results.modes import ModeKind, ModePath, ModeResult, ModesFound
+from steinwise.target import AbstractTarget, Unconstrained
+
+WAY = np.linspace(-0.25, 1.25, 151)  # places on the way between two peaks, and a little beyond
+DRAWS_SHOWN = 1000
+
+
+def modes_found(
+    modes: SearchedModes,
+    counted: ModeCounts | None,
+    calibration: Calibration,
+    space: Unconstrained,
+    samples: Samples,
+    target: AbstractTarget,
+    alpha: float,
+    run: RunOptions,
+) -> ModesFound:
+    """The modes, in the user's own scale; `target` and draws are on the real line."""
+    found = modes.found
+    first = np.unique(found.groups, return_index=True)[1]  # the highest of its copies
+    results, path = (), None
+    if counted is not None:
+        assert found.maps is not None
+        masses = mode_masses(target, found.maps, found.groups, run.seed, run.memory)
+        pvalues, adjusted = _pvalues(counted, calibration)
+        share = counted.counts / max(counted.tested, 1)
+        places = space.from_line(found.peaks[first])
+        results = tuple(
+            ModeResult(
+                where=dict(zip(samples.names, map(float, place), strict=True)),
+                copies=int((found.groups == g).sum()),
+                mass=float(masses.mass[g]),
+                mass_low=float(masses.low[g]),
+                mass_high=float(masses.high[g]),
+                draws=int(counted.counts[g]),
+                share=float(share[g]),
+                information=float(counted.information[g]),
+                pvalue=float(pvalues[g]),
+                adjusted_pvalue=float(adjusted[g]),
+                kind=_kind(counted, g, adjusted[g], alpha),
+            )
+            for g, place in enumerate(places)
+        )
+        path = _path(found.peaks[first], counted, adjusted, samples, target, run)
+    tested = 0 if counted is None else counted.tested
+    sizes = np.bincount(found.groups, minlength=1)
+    copies = int(sizes[sizes > 1].sum())
+    return ModesFound(results, tested, *found.counts, copies=copies, path=path)
+
+
+def _pvalues(counted: ModeCounts, calibration: Calibration) -> tuple[np.ndarray, np.ndarray]:
+    """Of each mode, from the end of those of all coordinates; 1 where it cannot be judged."""
+    both = np.ones((2, len(counted.counts)))
+    judged = len(counted.judged)
+    if judged:
+        all_pvalues = calibration.coordinate_pvalues, calibration.adjusted_pvalues
+        both[:, counted.judged] = [one[-judged:] for one in all_pvalues]
+    return both[0], both[1]
+
+
+def _kind(counted: ModeCounts, group: int, adjusted: float, alpha: float) -> ModeKind:
+    if group not in counted.judged:
+        return "cannot judge"
+    if adjusted > alpha:
+        return ""
+    if counted.counts[group] == 0:
+        return "unvisited"
+    more = counted.counts[group] > counted.expected[group]
+    return "too many draws" if more else "too few draws"
+
+
+def _path(
+    peaks: Float[np.ndarray, "k d"],
+    counted: ModeCounts,
+    adjusted: Float[np.ndarray, " k"],
+    samples: Samples,
+    target: AbstractTarget,
+    run: RunOptions,
+) -> ModePath | None:
+    """From the mode with most draws to the worst of the others, with the draws next to it."""
+    order: Int[np.ndarray, " k"] = np.lexsort([counted.counts, adjusted])
+    start = int(np.argmax(counted.counts))
+    end = int(next(k for k in order if k != start))
+    way = peaks[end] - peaks[start]
+    logs = target.log_values(peaks[start] + WAY[:, None] * way, memory=run.memory)
+    if logs is None:
+        return None
+    shown = samples.take(evenly_spaced_indices(samples.n, DRAWS_SHOWN))
+    along = (shown - peaks[start]) @ way / (way @ way)
+    finite = np.where(np.isfinite(logs), logs, np.nan)
+    return ModePath((start, end), WAY, finite - np.nanmax(finite), along)

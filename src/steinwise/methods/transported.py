@@ -1,0 +1,163 @@
+r"""The default check: transported conditionals.
+
+F_ij, the CDF of p(. | x_i,-j), takes every coordinate of every draw to u_ij = F_ij(x_ij), which is
+uniform, and independent of x_i,-j, when the draws come from p. The statistic looks for any
+departure from that. No training, no split, linear in n.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float
+
+from steinwise._internal.indices import evenly_spaced_indices
+from steinwise._internal.notes import Note, note
+from steinwise._internal.run_options import RunOptions
+from steinwise._internal.validation import as_numbers, require_flag
+from steinwise.calibration.pvalues import EXACT_SHARE
+from steinwise.draws.samples import Samples
+from steinwise.errors import InputError, TargetError
+from steinwise.methods.base import AbstractMethod
+from steinwise.methods.complete_conditionals.line_method import AbstractLineMethod, require_some
+from steinwise.methods.complete_conditionals.line_sets import held_out_draws, most_directions
+from steinwise.methods.complete_conditionals.mode_family import SearchedModes
+from steinwise.methods.complete_conditionals.settings import BASES
+from steinwise.methods.complete_conditionals.statistic import Follow
+from steinwise.methods.scores import Scores
+from steinwise.orbits.modes.search import find_modes
+from steinwise.orbits.quadrature import evaluations_per_line
+from steinwise.target import AbstractTarget, Unconstrained
+
+MOST_HELD_OUT = 1000  # draws that set the scale of the search, and are starts in turn
+
+
+class Transported(AbstractLineMethod):
+    """Conditional probability transforms of every coordinate, tested in linear time.
+
+    Several kinds of evidence are calibrated together: all coordinates summed, and the single
+    coordinate that stands out most, each by itself (largest over the bases) and with others
+    (largest over bases and contexts); the single other coordinate, or pair of them, on which a
+    coordinate depends most; and the first ones again along the leading directions of a held-out
+    fifth of the draws. Faults of a coordinate by itself weigh most. A hundredth of the level goes
+    to single draws far out, which no signs can judge.
+
+    Of many draws, the lines of 1000 to 2000, evenly spaced, are followed, and the scores of all are
+    looked at as `Scores` does; both are calibrated together.
+
+    Parameters
+    ----------
+    bases
+        Some of "shape" (a Stein kernel, one conditional standard deviation wide), "shift" (cosines
+        of u, the low ones weighing most) and "tails" (Hermite polynomials of the normal score).
+    contexts
+        How a departure may vary with the other coordinates: some of "alone" (not at all),
+        "dependence" (linearly), "dependence on size" (with squares) and "interaction" (with
+        products of two).
+    directions
+        Whether directions are followed as well as the coordinates.
+    coordinates
+        The numbers of the coordinates that are tested, all by default; the others still serve as
+        those on which they may depend. Directions are followed only where all are tested.
+    every_line
+        Whether the lines of all draws are followed, however many these are: ``effort="full"``.
+    modes
+        Whether modes of the density are looked for, and the draws' shares of them tested, where
+        the target has a log density and scores. A search costs a few thousand evaluations. Not
+        where only some coordinates are tested, nor with discrete ones.
+    starts
+        More points, (m, d), from which modes are looked for, such as draws from the prior. By
+        default only held-out draws, and these spread out from their mean, are starts. The points
+        must not depend on the draws that are tested.
+
+    Examples
+    --------
+    >>> import numpy as np, steinwise as sw
+    >>> rng = np.random.default_rng(0)
+    >>> draws = rng.normal(size=(500, 3))
+    >>> draws[:, 2] = np.abs(draws[:, 2]) * np.sign(draws[:, 0] * draws[:, 1])
+    >>> result = sw.check(draws, sw.Gaussian(np.zeros(3), np.eye(3)))
+    >>> result.coordinates[2].verdict
+    'depends on x[0] and x[1] together in a way that the target does not'
+    """
+
+    bases: Sequence[str] = BASES
+    every_line: bool = False
+    modes: bool = True
+    starts: Any = None
+
+    name: ClassVar[str] = "transported"
+    bootstrap_share: ClassVar[float] = 1 - EXACT_SHARE
+    needs_scores: ClassVar[bool] = False
+
+    def __check_init__(self) -> None:
+        require_some("bases", self.bases, BASES)
+        require_flag("every_line", self.every_line)
+        require_flag("modes", self.modes)
+        if self.starts is not None:
+            _points(self.starts)
+
+    @property
+    def follow(self) -> Follow:
+        return "all" if self.every_line else "some"
+
+    @property
+    def line_bases(self) -> Sequence[str]:
+        return self.bases
+
+    def describe(self) -> str:
+        return "transported conditionals"
+
+    def at_effort(self, effort: str) -> AbstractMethod:
+        if effort == "quick":
+            return Scores(
+                contexts=self.contexts, directions=self.directions, coordinates=self.coordinates
+            )
+        return replace(self, every_line=True) if effort == "full" else self
+
+    def within_budget(self) -> "Transported":
+        return replace(self, modes=False)
+
+    def search_modes(
+        self, samples: Samples, target: AbstractTarget, space: Unconstrained, run: RunOptions
+    ) -> tuple[SearchedModes | None, tuple[Note, ...]]:
+        held_out = held_out_draws(samples)
+        all_tested = len(self.chosen_coordinates(samples)) == samples.dim
+        starts = self._starts_on_line(samples.dim, space)
+        if not (self.modes and all_tested and held_out.enough) or space.discrete.any():
+            return None, ()
+        some = held_out.numbers[evenly_spaced_indices(len(held_out.numbers), MOST_HELD_OUT)]
+        try:
+            found = find_modes(target, samples.take(some), starts, run.seed, run.memory)
+        except TargetError as error:  # far from all draws, where a density may fail
+            return None, (note("no modes", why=str(error)),)
+        return (None if found is None else SearchedModes(found, held_out)), ()
+
+    def _starts_on_line(self, d: int, space: Unconstrained) -> np.ndarray | None:
+        if self.starts is None:
+            return None
+        points = _points(self.starts)
+        if points.shape[1] != d:
+            raise InputError(
+                f"starts has {points.shape[1]} columns and the draws have {d} coordinates: "
+                "expected a point (m, d) in each row."
+            )
+        return space.to_line(points)
+
+    def evaluations(self, samples: Samples, target: AbstractTarget) -> int:
+        lines = len(self.chosen_coordinates(samples))
+        if self.follows_directions(samples):
+            lines += most_directions(samples.dim)
+        return lines * evaluations_per_line(target, samples.evenly_spaced(1))
+
+
+def _points(starts: Any) -> Float[np.ndarray, "m d"]:
+    points = as_numbers(starts)
+    if points is None or points.ndim != 2 or 0 in points.shape or not np.isfinite(points).all():
+        came = f"of type {type(starts).__name__}" if points is None else f"of shape {points.shape}"
+        raise InputError(
+            f"starts is {came}: expected finite numbers (m, d), a point in each row, such as draws "
+            "from the prior."
+        )
+    return points
