@@ -1,0 +1,96 @@
+r"""Whether any mean or sd of draws is further off than someone is willing to accept.
+
+The errors e of all means, in sds of the target, and of all sds, as ratios less 1, are estimated
+together with their standard errors. With a tolerance t,
+
+- some error is beyond it if an interval e +- c se lies outside of [-t, t], with the c for which all
+  intervals cover together: the quantile of the largest of \|t\| values, over random signs of the
+  batches' deviations;
+- every error is within it if every e - z se and e + z se lies inside, with the one-sided z. All of
+  many one-sided tests must agree, so none needs a correction (intersection-union).
+
+Signs about 0 would not do: they say how often such an e comes from an error of 0, not of t.
+"""
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import stdtrit
+
+from steinwise._internal.random import stream
+from steinwise.calibration.jackknife import jackknife_errors
+from steinwise.estimates.marginals import explained
+from steinwise.estimates.moments import MomentErrors
+from steinwise.results.tolerance import ToleranceAnswer
+
+SIGNS = 2000  # random sign vectors for the quantile of the largest |t|
+QUANTITIES = ("mean", "sd")
+
+
+def judge_tolerance(
+    errors: MomentErrors | None,
+    names: tuple[str, ...],
+    tolerance: float,
+    alpha: float,
+    seed: object,
+) -> ToleranceAnswer:
+    """Compare the errors of all means and sds with a tolerance.
+
+    Parameters
+    ----------
+    errors
+        Of every coordinate; None where none can be estimated.
+    names
+        Of the coordinates.
+    tolerance, alpha
+        The largest error that is accepted, and the level of either answer.
+    seed
+        Of the random signs.
+    """
+    known = np.zeros(len(names), bool) if errors is None else explained(errors)
+    unknown = tuple(name for name, ok in zip(names, known, strict=True) if not ok)
+    if errors is None or not known.any():
+        nothing = {"coordinate": "", "error": np.nan, "low": np.nan, "high": np.nan}
+        return ToleranceAnswer(
+            tolerance, alpha, "unknown", quantity="mean", unknown=unknown, **nothing
+        )
+    estimates = np.stack([errors.mean_error, errors.sd_ratio - 1], axis=1)[known].ravel()
+    without = np.stack([errors.mean_error_without, errors.sd_ratio_without], axis=2)
+    without = without[:, known].reshape(len(without), -1)
+    se = jackknife_errors(without)
+    doubt = np.stack([errors.mean_doubt, errors.sd_doubt], axis=1)[known].ravel()
+    width = largest_t(without, alpha, seed) * se + doubt
+    one_sided = stdtrit(len(without) - 1, 1 - alpha) * se + doubt
+    surely, possibly = np.abs(estimates) - width, np.abs(estimates) + one_sided
+    if surely.max() > tolerance:
+        answer, worst = "beyond", int(np.argmax(surely))
+    else:
+        worst = int(np.argmax(possibly))
+        inside = possibly[worst] < tolerance
+        answer = "too few draws" if not inside else "unknown" if unknown else "within"
+    coordinate, quantity = divmod(worst, len(QUANTITIES))
+    half = (one_sided if answer == "within" else width)[worst]  # what the answer rests on
+    return ToleranceAnswer(
+        tolerance=tolerance,
+        alpha=alpha,
+        answer=answer,
+        coordinate=np.asarray(names, dtype=object)[known][coordinate],
+        quantity=QUANTITIES[quantity],
+        error=float(estimates[worst]),
+        low=float(estimates[worst] - half),
+        high=float(estimates[worst] + half),
+        unknown=unknown,
+    )
+
+
+def largest_t(without: Float[np.ndarray, "batch k"], alpha: float, seed: object) -> float:
+    r"""The 1 - alpha quantile of max_k \|t_k\|, t_k the mean of a column's deviations over its se.
+
+    With random signs, which keep how the columns depend on each other.
+    """
+    deviations = without - without.mean(axis=0)
+    count = len(deviations)
+    signs = stream(seed, "tolerance").choice([-1.0, 1.0], size=(SIGNS, count))
+    sums, squares = signs @ deviations, (deviations**2).sum(axis=0)
+    variance = (squares - sums**2 / count) * count / (count - 1)
+    t = np.abs(sums) / np.sqrt(np.where(variance > 0, variance, np.inf))
+    return float(np.quantile(t.max(axis=1), 1 - alpha))
