@@ -1,10 +1,21 @@
 """`CheckResult`: a record that shows itself as text, page, table and picture."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from steinwise.results import html, plots, tables, text, witness
+from steinwise._internal.escaping import printable
+from steinwise.errors import InputError
+from steinwise.results import compact_html, html, plots, tables, text, witness
+from steinwise.results.coordinate import CoordinateResult
+from steinwise.results.influence import InfluentialDraw
+from steinwise.results.listing import Listing
 from steinwise.results.record import CheckRecord
+from steinwise.results.shown import Shown
+from steinwise.results.summary import Summary
+from steinwise.results.wording import PAGE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -12,9 +23,32 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True, eq=False)
-class CheckResult(CheckRecord):
+@dataclass(frozen=True, eq=False, repr=False)
+class CheckResult(Shown, CheckRecord):
     """The answer of `sw.check`."""
+
+    @property
+    def coordinates(self) -> Listing[CoordinateResult]:
+        """The verdict on each coordinate; directions, where followed, come last."""
+        return self._listed(super().coordinates)
+
+    @property
+    def flagged(self) -> Listing[CoordinateResult]:
+        """The coordinates whose adjusted p-value is at most alpha, the worst first."""
+        return self._listed(super().flagged)
+
+    def influential(self, k: int = 10, coordinate: str | None = None) -> Listing[InfluentialDraw]:
+        """The k draws that add most to the misfit, of all coordinates or of one.
+
+        For KCC-SD what a draw adds is its contribution, for KSD its mean over pairs with other
+        draws. For the default check it is how far out it lies where it lies farthest: -log10 of
+        the probability to do so, in the target's conditional.
+        """
+        draws = super().influential(k, coordinate)
+        return Listing.of(draws, text.influence_rows)
+
+    def _listed(self, coordinates: tuple[CoordinateResult, ...]) -> Listing[CoordinateResult]:
+        return Listing.of(coordinates, partial(text.coordinate_rows, self))
 
     def to_dataframe(self) -> "pd.DataFrame":
         """One row per coordinate, indexed by its name. Needs pandas."""
@@ -34,9 +68,50 @@ class CheckResult(CheckRecord):
         """
         return tables.dataset(self)
 
-    def to_html(self) -> str:
-        """A report as one self-contained HTML page. Needs matplotlib."""
-        return html.page(self)
+    def to_html(
+        self, summary: Summary | None = None, source: Mapping[str, str] | None = None
+    ) -> str:
+        """A report as one self-contained HTML page. Needs matplotlib.
+
+        With a `sw.summary` of the same draws, the page also shows how far off the answers are.
+        `source` says where the draws come from, as names and values that the page shows:
+        ``{"draws": "run7.npz", "date": "2026-11-17"}``.
+        """
+        if source is not None and not _is_text(source):
+            raise InputError(
+                f"source is {source!r}: expected a dict from text to text, such as "
+                "{'draws': 'run7.npz'}."
+            )
+        return html.page(self, self._answers(summary), source or {})
+
+    def _answers(self, summary: Summary | None) -> list[str]:
+        """The part of the page that is a summary of the same draws."""
+        if summary is None:
+            return []
+        if isinstance(summary, str | Path):
+            raise InputError(
+                f"summary is {str(summary)!r}: expected what sw.summary(draws, target) returns. "
+                "to_html returns the page as text and writes no file; "
+                "Path('page.html').write_text(result.to_html(), encoding='utf-8') does."
+            )
+        if not isinstance(summary, Summary):
+            raise InputError(
+                f"summary is of type {type(summary).__name__}: expected what sw.summary(draws, "
+                "target) returns."
+            )
+        names = {quantity.name for quantity in summary.quantities}
+        own = self.findings.coordinates[: self.draws.dim]
+        missing = [c.name for c in own if c.name not in names]
+        if missing:
+            raise InputError(
+                f"the summary has no {printable(missing[0])}, a coordinate of this check: expected "
+                "a summary of the same draws."
+            )
+        return [f"<h2>{PAGE['summary']}</h2>", *summary.html_part()]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the verdict, the table, the picture."""
+        return compact_html.check(self)
 
     def plot(self) -> "Figure":
         """The statistic against its null, and the coordinates sorted by their evidence."""
@@ -56,3 +131,9 @@ class CheckResult(CheckRecord):
 
     def __str__(self) -> str:
         return text.plain(text.check_report(self))
+
+
+def _is_text(source: Any) -> bool:
+    """Whether names and values are text."""
+    parts = [*source, *source.values()] if isinstance(source, Mapping) else [source]
+    return isinstance(source, Mapping) and all(isinstance(part, str) for part in parts)

@@ -9,6 +9,8 @@ from steinwise._internal.random import plain_seed
 from steinwise.errors import InputError
 from steinwise.results import plots, text, wording
 from steinwise.results.record import SCHEMA_VERSION
+from steinwise.results.set_evidence import SetEvidence
+from steinwise.results.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +35,7 @@ class Ranked:
     difference: float  # to the best
     difference_error: float | None
     standing: str  # a key of `wording.COMPARISON_VERDICTS`
+    evidence: SetEvidence | None = None  # of a set of draws, where there are enough for a verdict
 
     @property
     def verdict(self) -> str:
@@ -48,11 +51,12 @@ class Ranked:
             "difference": self.difference,
             "difference_error": self.difference_error,
             "verdict": self.verdict,
+            "evidence": None if self.evidence is None else self.evidence.to_dict(),
         }
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Shown):
     """The answer of `sw.compare` and `sw.compare_models`, the best first.
 
     `critical` is how many standard errors every difference may be off, for all of them together
@@ -100,7 +104,9 @@ class Comparison:
     def to_dataframe(self) -> "pd.DataFrame":
         """One row each, the best first, indexed by name. Needs pandas."""
         pandas = require("pandas", "io", "to_dataframe")
-        return pandas.DataFrame([ranked.to_dict() for ranked in self.ranking]).set_index("name")
+        rows = [ranked.to_dict() for ranked in self.ranking]
+        flat = [row | (row.pop("evidence") or {}) for row in rows]
+        return pandas.DataFrame(flat).set_index("name")
 
     def plot(self) -> "Figure":
         """The differences to the best, with intervals that hold together."""
@@ -111,20 +117,31 @@ class Comparison:
         return plots.plot_differences(intervals, self.critical, self.alpha)
 
     def __str__(self) -> str:
-        rows = [_row(ranked) for ranked in self.ranking]
-        return text.comparison(self.what, self.description, rows, self.notes, self.alpha)
+        checked = any(ranked.evidence is not None for ranked in self.ranking)
+        rows = [_row(ranked, checked) for ranked in self.ranking]
+        return text.comparison(self.what, self.description, rows, self.notes, self.alpha, checked)
 
 
-def _row(ranked: Ranked) -> tuple[str, ...]:
+def _row(ranked: Ranked, checked: bool) -> tuple[str, ...]:
     best = ranked.standing == "best"
     return (
         ranked.name,
+        *(_evidence_cells(ranked.evidence) if checked else ()),
         f"{ranked.value:.4g}",
         _number(ranked.standard_error),
         "" if best else f"{ranked.difference:.4g}",
         "" if best else _number(ranked.difference_error),
         ranked.verdict,
     )
+
+
+def _evidence_cells(evidence: SetEvidence | None) -> tuple[str, ...]:
+    if evidence is None:
+        return ("-",) * len(text.EVIDENCE_COLUMNS)
+    unknown = wording.UNKNOWN
+    mean = unknown if evidence.mean_error is None else f"{evidence.mean_error:+.2f}"
+    ratio = unknown if evidence.sd_ratio is None else f"{evidence.sd_ratio:.2f}"
+    return wording.pvalue(evidence.pvalue), str(evidence.flagged), mean, ratio
 
 
 def _number(value: float | None) -> str:

@@ -1,32 +1,12 @@
 """The verdict on one coordinate: numbers, a kind of misfit, and the sentence for them."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
+from steinwise.draws.coordinate_diagnostics import ChainQuality
 from steinwise.results import wording
-
-
-class Effect(NamedTuple):
-    """How far a coordinate is off, given all others, in terms of the target's conditional."""
-
-    shift: float  # of the mean, in conditional standard deviations
-    spread: float  # standard deviation, as a multiple of the conditional one
-    # a draw farther out than 5 conditional standard deviations counts as one at 5
-
-
-@dataclass(frozen=True)
-class Misfit:
-    """What is wrong with a flagged coordinate: a kind, and the numbers that its sentence needs.
-
-    The kind is "shift", "spread", "tails", "shape" or "outliers" of the coordinate by itself;
-    "dependence", "dependence on size" or "interaction" with others; "" where the method tells none.
-    """
-
-    kind: str = ""
-    partners: tuple[str, ...] = ()  # the coordinates it depends on, where they stand out
-    outliers: int = 0  # draws where the target's conditional has next to no mass
-    lower_bound: bool = False  # the effect is larger than stated: too many draws are far out
-    excess_kurtosis: float = 0.0  # of the draws in the target's conditional
+from steinwise.results.misfit import Effect, Marginal, Misfit
+from steinwise.results.outcomes import Outcome
 
 
 @dataclass(frozen=True)
@@ -39,6 +19,14 @@ class CoordinateResult:
     adjusted_pvalue: float  # over all coordinates, step-down: controls the family-wise error
     effect: Effect | None  # None where the method has no size that a person can read
     misfit: Misfit | None = None  # None where the coordinate is not flagged
+    marginal: Marginal | None = None  # None where it cannot be told from these draws
+    quality: ChainQuality | None = None  # ESS and R-hat; None for independent draws
+    scale: str = ""  # "log", "logit" or "unconstrained", where it is not that of the parameter
+
+    @property
+    def label(self) -> str:
+        """The name as it is printed: log(tau), where a row is about the logarithm of tau."""
+        return f"{self.scale}({self.name})" if self.scale else self.name
 
     @property
     def kind(self) -> str:
@@ -51,30 +39,30 @@ class CoordinateResult:
         return () if self.misfit is None else self.misfit.partners
 
     @property
+    def outcome(self) -> Outcome | None:
+        """The value that a flagged discrete coordinate takes too often, or too rarely."""
+        return None if self.misfit is None else self.misfit.outcome
+
+    @property
     def verdict(self) -> str:
         """What is wrong, in words."""
         if self.misfit is None:
             return wording.NO_MISFIT
-        effect = self.effect or Effect(0.0, 1.0)
-        return wording.coordinate_verdict(
-            self.misfit.kind,
-            shift=effect.shift,
-            spread=effect.spread,
-            partners=self.misfit.partners,
-            outliers=self.misfit.outliers,
-            lower_bound=self.misfit.lower_bound,
-            excess_kurtosis=self.misfit.excess_kurtosis,
-        )
+        return wording.coordinate_verdict(self.misfit, self.effect, self.marginal)
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict as plain Python objects."""
         return {
             "name": self.name,
+            "scale": self.scale,
             "value": self.value,
             "pvalue": self.pvalue,
             "adjusted_pvalue": self.adjusted_pvalue,
             "effect": None if self.effect is None else self.effect._asdict(),
+            "marginal": None if self.marginal is None else self.marginal._asdict(),
+            "quality": None if self.quality is None else self.quality._asdict(),
             "verdict": self.verdict,
             "kind": self.kind,
             "partners": list(self.partners),
+            "outcome": None if self.outcome is None else self.outcome._asdict(),
         }

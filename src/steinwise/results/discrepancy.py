@@ -11,10 +11,11 @@ from steinwise.errors import InputError
 from steinwise.results import text
 from steinwise.results.findings import HasContributions
 from steinwise.results.influence import InfluentialDraw, ranked_draws
+from steinwise.results.shown import Shown
 
 
-@dataclass(frozen=True, eq=False)
-class Discrepancy(HasContributions):
+@dataclass(frozen=True, eq=False, repr=False)
+class Discrepancy(Shown, HasContributions):
     """The value of a discrepancy.
 
     `standard_error` is None where the draws are too few, or too dependent, to have one;

@@ -9,6 +9,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from steinwise._internal.escaping import printable
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import XAxis, YAxis
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.font_manager import FontProperties
 
 ROW_ROOM = 3.0  # for a name next to its row, in inches
+LONGEST = 500  # characters that could fit into that room; measuring takes time for each
 LABEL_ROOM = {"x": 3.8, "y": 3.2}  # for a label of the axes of a figure of one panel
 
 
@@ -38,7 +41,7 @@ def name_rows(ax: "Axes", names: Sequence[str]) -> None:
     from matplotlib.font_manager import FontProperties
 
     font = FontProperties(size=rcParams["ytick.labelsize"])
-    ax.set_yticks(range(len(names)), shortened(names, ROW_ROOM, font))
+    ax.set_yticks(range(len(names)), shortened(names, ROW_ROOM, font), usetex=False)
 
 
 def make_room(figure: "Figure", ax: "Axes") -> None:
@@ -52,7 +55,8 @@ def set_label(axis: "XAxis | YAxis", name: str, before: str = "", after: str = "
     font, room = axis.label.get_fontproperties(), LABEL_ROOM[axis.axis_name]
     (name,) = shortened([name], room - _width(before + "|", font), font)
     line = f"{before}{name} {after}".rstrip()
-    axis.set_label_text(line if _width(line, font) <= room else f"{before}{name}\n{after}")
+    label = line if _width(line, font) <= room else f"{before}{name}\n{after}"
+    axis.set_label_text(label, usetex=False)
 
 
 def shortened(names: Sequence[str], room: float, font: "FontProperties") -> list[str]:
@@ -60,7 +64,7 @@ def shortened(names: Sequence[str], room: float, font: "FontProperties") -> list
 
     The ellipsis stands elsewhere if names would be the same without their middle.
     """
-    tried = []
+    names, tried = [_drawable(name) for name in names], []
     for front in (0.5, 0.3, 0.7, 0.1, 0.9):
         tried.append([_cut_to(name, room, font, front) for name in names])
         if len(set(tried[-1])) == len(set(names)):
@@ -68,8 +72,25 @@ def shortened(names: Sequence[str], room: float, font: "FontProperties") -> list
     return tried[0]
 
 
+def _drawable(name: str) -> str:
+    """A name that matplotlib can draw: $...$ is a formula only if it understands it."""
+    from matplotlib.cbook import is_math_text
+    from matplotlib.mathtext import MathTextParser
+
+    name = printable(name)
+    if not is_math_text(name):
+        return name
+    try:
+        if len(name) <= LONGEST:
+            MathTextParser("path").parse(name)
+            return name
+    except Exception:  # its parser has no error of its own
+        pass
+    return name.replace("$", r"\$")
+
+
 def _cut_to(name: str, room: float, font: "FontProperties", front: float) -> str:
-    if _width(name, font) <= room:
+    if len(name) <= LONGEST and _width(name, font) <= room:
         return name
 
     def cut(kept: int) -> str:
@@ -77,7 +98,7 @@ def _cut_to(name: str, room: float, font: "FontProperties", front: float) -> str
         text = name[:head].rstrip() + "…" + name[len(name) - kept + head :].lstrip()
         return text.replace("$", r"\$")  # half of a formula is none
 
-    kept = bisect_right(range(len(name)), room, key=lambda k: _width(cut(k), font))
+    kept = bisect_right(range(min(len(name), LONGEST)), room, key=lambda k: _width(cut(k), font))
     return cut(max(kept - 1, 0))
 
 

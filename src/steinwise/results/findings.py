@@ -1,16 +1,21 @@
 """What a method makes of its calibrated statistic: verdicts, and what pictures need."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from steinwise._internal.notes import Note
 from steinwise.draws.draw_index import DrawIndex
-from steinwise.results.coordinate import CoordinateResult, Effect
+from steinwise.results.coordinate import CoordinateResult
 from steinwise.results.learning import Learning
+from steinwise.results.misfit import Effect
+from steinwise.results.modes import ModesFound
+from steinwise.results.outcomes import OutcomeShares
+from steinwise.results.tolerance import ToleranceAnswer
 
 
 class HasContributions:
@@ -24,20 +29,34 @@ class HasContributions:
         return None if self.contributions_by is None else self.contributions_by()
 
 
+class EffortSpent(NamedTuple):
+    """What was looked at, and what the next level of effort would look at."""
+
+    scored: int  # draws whose scores were looked at
+    followed: int  # draws whose lines were followed
+    next_followed: int  # that would be followed at the next level
+
+
 @dataclass(frozen=True, eq=False)
 class Findings(HasContributions):
     """What a method makes of its calibrated statistic."""
 
     coordinates: tuple[CoordinateResult, ...]
     detectable: Effect | None = None  # in one coordinate, with power 0.8
-    evaluations: int | None = None  # of the target, on the line through a draw
+    effort: EffortSpent | None = None  # None where the lines of all draws were followed
+    evaluations: float | None = None  # of the target on a line through a draw, on average
     pit: Float[np.ndarray, "n c"] | None = None  # F_ij(x_ij), uniform when the draws fit
     direction_pit: Float[np.ndarray, "t k"] | None = None  # along directions, of the draws tested
+    directions: Float[np.ndarray, "d k"] | None = None  # weights of the coordinates in each
+    # of discrete coordinates, by name: how often each value was drawn and how often it should be
+    outcomes: Mapping[str, OutcomeShares] = field(default_factory=dict)
+    modes: ModesFound | None = None  # None where modes were not looked for
     outlier_bound: float | None = None  # -log10 of the tail from which one draw is a misfit
     x: Float[np.ndarray, "n d"] | None = None  # the draws, or evenly spaced ones, for pictures
     x_names: tuple[str, ...] = ()  # of all their coordinates
     contributions_by: Callable[[], np.ndarray] | None = None  # gives `draw_contributions`
     draw_index: DrawIndex | None = None  # which draws these are
+    tolerance: ToleranceAnswer | None = None  # None where no tolerance was given
     notes: tuple[Note, ...] = ()  # what must be said before the verdict
     flag_meaning: str = ""  # a key of `wording.FLAG_MEANINGS`
     learning: Learning | None = None  # None where nothing was learned

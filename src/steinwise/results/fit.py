@@ -13,13 +13,14 @@ from steinwise._internal.validation import require_share
 from steinwise.errors import InputError
 from steinwise.results import text, wording
 from steinwise.results.record import SCHEMA_VERSION
+from steinwise.results.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
-class ParameterFit:
+@dataclass(frozen=True, eq=False, repr=False)
+class ParameterFit(Shown):
     """The answer of `sw.fit_parameters`.
 
     `covariance` is None where there is none: parameters that are not identified, an equation that

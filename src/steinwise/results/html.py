@@ -1,26 +1,63 @@
 """A result as one HTML file that opens offline: nothing in it asks the network for anything."""
 
+import html
 import io
 import re
-from collections.abc import Iterator
-from html import escape
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from steinwise._internal.escaping import printable
 from steinwise.results import plots, wording
+from steinwise.results.coordinate import CoordinateResult
+from steinwise.results.mode_plots import plot_mode_path
 from steinwise.results.record import CheckRecord
-from steinwise.results.text import check_facts, dominance
+from steinwise.results.text import check_facts, dominance, size_columns, sizes_meaning
 from steinwise.results.wording import PAGE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ROWS = 1000  # the worst ones; more make a page that no browser likes
 HISTOGRAMS = 300
 BINS = 20
+QUALITY = ("ESS", "R-hat")
 WIDTH, HEIGHT = 120, 28  # of a small histogram, in pixels
 
 
-def page(record: CheckRecord) -> str:
-    """The whole page."""
+def page(record: CheckRecord, answers: Iterable[str], source: Mapping[str, str]) -> str:
+    """The whole page of a check.
+
+    `answers` is the part of a summary of the same draws, `source` says where they come from.
+    """
+    return document(
+        [
+            f"<h1>{PAGE['title']}</h1>",
+            *definitions(source.items()),
+            verdict(record),
+            *tolerance_and_notes(record),
+            *_few_draws(record),
+            *_modes(record),
+            *answers,
+            *_table(record),
+            *_advice(record),
+            *_pictures(record),
+            f"<h2>{PAGE['facts']}</h2>",
+            *definitions(
+                [
+                    *check_facts(record),
+                    ("level", f"{record.alpha:g}"),
+                    ("steinwise", record.version),
+                ]
+            ),
+        ]
+    )
+
+
+def document(content: Iterable[str]) -> str:
+    """A page with this content, and with its own style and script."""
     assets = files("steinwise.results") / "assets"
     style, script = ((assets / name).read_text("utf-8") for name in ("report.css", "report.js"))
     return "\n".join(
@@ -35,12 +72,7 @@ def page(record: CheckRecord) -> str:
             "</head>",
             "<body>",
             "<main>",
-            f"<h1>{PAGE['title']}</h1>",
-            *_verdict(record),
-            *_table(record),
-            *_advice(record),
-            *_pictures(record),
-            *_obtained(record),
+            *content,
             "</main>",
             f"<script>\n{script}</script>",
             "</body>",
@@ -50,66 +82,159 @@ def page(record: CheckRecord) -> str:
     )
 
 
-def _verdict(record: CheckRecord) -> Iterator[str]:
-    p = wording.pvalue(record.pvalue, record.n_bootstrap)
+def shown_text(text: str) -> str:
+    """Text that is neither markup nor control."""
+    return html.escape(printable(text))
+
+
+def definitions(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Names and values; nothing where there are none."""
+    shown = [f"<dt>{shown_text(name)}</dt><dd>{shown_text(value)}</dd>" for name, value in rows]
+    if shown:
+        yield from ("<dl>", *shown, "</dl>")
+
+
+def verdict(record: CheckRecord) -> str:
+    """The verdict, as a paragraph."""
+    p = wording.pvalue(record.pvalue)
     if record.rejected:
-        word, rest = wording.misfit_with_names(p, [c.name for c in record.flagged])
-        text = f"<strong>{escape(word)}</strong> {escape(rest)}"
+        modes = wording.misfit_of_modes(record.modes, record.alpha)
+        word, rest = wording.misfit_with_names(p, [c.label for c in record.flagged], modes)
+        text = f"<strong>{shown_text(word)}</strong> {shown_text(rest)}"
     else:
         sentence = wording.no_misfit(record.alpha, record.findings.detectable)
-        text = escape(f"{sentence} {wording.pvalue_sentence(p)}")
-    yield f'<p class="verdict{" misfit" * record.rejected}" role="status">{text}</p>'
+        text = shown_text(f"{sentence} {wording.pvalue_sentence(p)}")
+    return f'<p class="verdict{" misfit" * record.rejected}" role="status">{text}</p>'
+
+
+def tolerance_and_notes(record: CheckRecord) -> Iterator[str]:
+    """What must be said with the verdict."""
+    if record.tolerance is not None:
+        yield f"<p>{shown_text(wording.tolerance_sentence(record.tolerance))}</p>"
     for note in record.notes:
-        yield f'<p class="note"><strong>Note:</strong> {escape(note)}</p>'
+        yield f'<p class="note"><strong>Note:</strong> {shown_text(note)}</p>'
+
+
+def _few_draws(record: CheckRecord) -> Iterator[str]:
     few = dominance(record)
     if few:
-        yield f'<p class="note">{escape(few)}</p>'
+        yield f'<p class="note">{shown_text(few)}</p>'
+
+
+def searchable_table(
+    name: str, region: str, total: int, columns: Iterable[tuple[str, str]], rows: Iterable[str]
+) -> Iterator[str]:
+    """A table whose rows can be searched, and sorted by any of its columns.
+
+    Parameters
+    ----------
+    name, region
+        The table's name in the page, and what it is called.
+    total
+        The number of rows that there are; the first `ROWS` are on the page.
+    columns
+        Their titles and classes; one of class "histogram" cannot be sorted by.
+    rows
+        Their markup.
+    """
+    yield '<section class="searchable">'
+    if total > ROWS:
+        yield f'<p class="quiet">{wording.worst_shown(ROWS, total)}</p>'
+    yield f'<label for="search-{name}">{PAGE["search"]}</label><br>'
+    yield f'<input type="search" id="search-{name}" autocomplete="off">'
+    yield f'<span id="shown-{name}" class="quiet" role="status"></span>'
+    yield f'<div class="scroll" tabindex="0" role="region" aria-label="{region}">'
+    yield f'<table id="{name}"><thead><tr>'
+    for title, kind in columns:
+        shown = title if "histogram" in kind else f'<button type="button">{title}</button>'
+        yield f'<th scope="col" class="{kind}">{shown}</th>'
+    yield "</tr></thead><tbody>"
+    yield from rows
+    yield "</tbody></table></div></section>"
+
+
+def _modes(record: CheckRecord) -> Iterator[str]:
+    """What is said of modes, and the way between two of them."""
+    if record.modes is None:
+        return
+    sentences = list(wording.modes_sentences(record.modes, record.alpha))
+    if sentences:
+        yield f"<h2>{PAGE['modes']}</h2>"
+    for sentence in sentences:
+        yield f"<p>{shown_text(sentence)}</p>"
+    path = record.modes.path
+    if path is not None:
+        picture = inline_svg(lambda: plot_mode_path(path), PAGE["modes picture"])
+        yield f'<div class="picture">{picture}</div>'
 
 
 def _table(record: CheckRecord) -> Iterator[str]:
-    if not record.coordinates:
+    if not record.findings.coordinates:
         return
-    ordered = record.worst_first
-    sized = ordered[0].effect is not None
-    sizes = ["shift", "sd"] if sized else ["value"]
-    yield f"<h2>{PAGE['coordinates']}</h2>"
-    if len(ordered) > ROWS:
-        yield f'<p class="quiet">{wording.worst_shown(ROWS, len(ordered))}</p>'
-    yield f'<label for="search">{PAGE["search"]}</label><br>'
-    yield '<input type="search" id="search" autocomplete="off">'
-    yield '<span id="shown" class="quiet" role="status"></span>'
-    yield f'<div class="scroll" tabindex="0" role="region" aria-label="{PAGE["coordinates"]}">'
-    yield '<table id="coordinates"><thead><tr>'
     columns = [
         ("coordinate", ""),
-        *((s, "number optional") for s in sizes),
+        *((size.title, "number optional") for size in size_columns(record)),
+        *((title, "number optional") for title in QUALITY if _has_quality(record)),
         ("adjusted p", "number"),
+        ("verdict", ""),
     ]
-    for name, kind in [*columns, ("verdict", "")]:
-        yield f'<th scope="col" class="{kind}"><button type="button">{name}</button></th>'
     if record.findings.pit is not None:
-        yield f'<th scope="col" class="optional">{PAGE["place"]}</th>'
-    yield "</tr></thead><tbody>"
-    position = {c.name: k for k, c in enumerate(record.coordinates)}
+        columns.append((PAGE["place"], "optional histogram"))
+    yield f"<h2>{PAGE['coordinates']}</h2>"
+    total = len(record.findings.coordinates)
+    yield from searchable_table(
+        "coordinates", PAGE["coordinates"], total, columns, _rows(record, record.worst_first)
+    )
+    meaning = sizes_meaning(record)
+    if meaning:
+        yield f"<p>{shown_text(meaning)}</p>"
+
+
+def _rows(record: CheckRecord, ordered: Sequence[CoordinateResult]) -> Iterator[str]:
+    sizes, has_quality = size_columns(record), _has_quality(record)
+    position = {c.name: k for k, c in enumerate(record.findings.coordinates)}
     flagged = {c.name for c in record.flagged}
     for row, c in enumerate(ordered[:ROWS]):
         wrong = c.name in flagged
         yield f'<tr class="{"misfit" * wrong}">'
-        yield f'<th scope="row" class="name">{escape(c.name)}</th>'
-        numbers = [c.value] if c.effect is None else list(c.effect)
-        signed = c.effect is not None
-        for k, number in enumerate(numbers):
-            text = f"{number:+.2f}" if signed and k == 0 else f"{number:#.3g}"
-            yield f'<td class="number optional" data-value="{number:.6g}">{text}</td>'
+        yield f'<th scope="row" class="name">{shown_text(c.label)}</th>'
+        for size in sizes:
+            number = size.of(c)
+            value = "" if np.isnan(number) else f"{number:.6g}"
+            yield f'<td class="number optional" data-value="{value}">{size.text(c)}</td>'
+        if has_quality:
+            yield from _quality_cells(c)
         p = c.adjusted_pvalue
-        yield f'<td class="number" data-value="{p:.6g}">{p:.3f}</td>'
-        yield f'<td class="verdict-text">{escape(c.verdict)}</td>'
+        yield f'<td class="number" data-value="{p:.6g}">{wording.pvalue(p)}</td>'
+        yield f'<td class="verdict-text">{shown_text(c.verdict)}</td>'
         if record.findings.pit is not None:
-            shown = row < HISTOGRAMS and position[c.name] < record.findings.pit.shape[1]
-            small = _histogram(record.findings.pit[:, position[c.name]], c.name) if shown else ""
+            u = _place(record, position[c.name]) if row < HISTOGRAMS else None
+            small = "" if u is None or c.name in record.findings.outcomes else _histogram(u, c.name)
             yield f'<td class="optional">{small}</td>'
         yield "</tr>"
-    yield "</tbody></table></div>"
+
+
+def _has_quality(record: CheckRecord) -> bool:
+    return any(c.quality is not None for c in record.findings.coordinates)
+
+
+def _quality_cells(c: CoordinateResult) -> Iterator[str]:
+    """ESS and R-hat; nothing for a direction, which is no column of the draws."""
+    for k, layout in enumerate((".0f", ".3f")):
+        number = np.nan if c.quality is None else c.quality[k]
+        value = "" if np.isnan(number) else f"{number:.6g}"
+        text = "" if np.isnan(number) else f"{number:{layout}}"
+        yield f'<td class="number optional" data-value="{value}">{text}</td>'
+
+
+def _place(record: CheckRecord, k: int) -> np.ndarray | None:
+    """The places of the draws in their conditionals, of a coordinate or along a direction."""
+    pit, along = record.findings.pit, record.findings.direction_pit
+    assert pit is not None
+    if k < pit.shape[1]:
+        return pit[:, k]
+    k -= pit.shape[1]
+    return along[:, k] if along is not None and k < along.shape[1] else None
 
 
 def _histogram(u: np.ndarray, name: str) -> str:
@@ -124,7 +249,7 @@ def _histogram(u: np.ndarray, name: str) -> str:
     level = HEIGHT * (1 - 1 / tall)
     return (
         f'<svg width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{escape(wording.histogram_label(name))}"><path class="bars" '
+        f'aria-label="{shown_text(wording.histogram_label(name))}"><path class="bars" '
         f'd="{bars}"/><path class="flat" d="M0 {level:.1f}h{WIDTH}"/></svg>'
     )
 
@@ -132,45 +257,45 @@ def _histogram(u: np.ndarray, name: str) -> str:
 def _advice(record: CheckRecord) -> Iterator[str]:
     if not record.flagged:
         return
-    keys = {
-        wording.advice_key(c.kind, c.effect.spread if c.effect else 1.0) for c in record.flagged
-    }
+    misfits = ((c.misfit, c.effect, c.marginal) for c in record.flagged if c.misfit is not None)
+    keys = {key for one in misfits for key in wording.advice_keys(*one)}
     yield f"<h2>{PAGE['advice']}</h2>"
     meaning = wording.FLAG_MEANINGS[record.findings.flag_meaning]
     if meaning:
-        yield f"<p>{escape(meaning)}</p>"
+        yield f"<p>{shown_text(meaning)}</p>"
     advice = [pair for key, pair in wording.ADVICE.items() if key in keys]
     if advice:
         yield "<ul>"
         for title, text in advice:
-            yield f"<li><strong>{escape(title)}.</strong> {escape(text)}</li>"
+            yield f"<li><strong>{shown_text(title)}.</strong> {shown_text(text)}</li>"
         yield "</ul>"
 
 
 def _pictures(record: CheckRecord) -> Iterator[str]:
     yield f"<h2>{PAGE['statistic']}</h2>"
-    yield f'<div class="picture">{_svg(record)}</div>'
+    picture = inline_svg(lambda: plots.plot_check(record), PAGE["picture"])
+    yield f'<div class="picture">{picture}</div>'
+    worst = plots.with_marginals(record)
+    if worst:
+        yield f"<h2>{PAGE['marginals']}</h2>"
+        drawn = inline_svg(lambda: plots.plot_marginals(record, worst), PAGE["marginals picture"])
+        yield f'<div class="picture">{drawn}</div>'
+    pair = plots.worst_pair(record)
+    if pair is not None:
+        yield f"<h2>{PAGE['pair']}</h2>"
+        drawn = inline_svg(lambda: plots.plot_pair(record, *pair), PAGE["pair picture"])
+        yield f'<div class="picture one">{drawn}</div>'
 
 
-def _svg(record: CheckRecord) -> str:
-    """The plot as inline SVG: no declaration of its own, and the same for the same record."""
+def inline_svg(plot: "Callable[[], Figure]", shows: str) -> str:
+    """A plot as inline SVG: no declaration of its own, and the same for the same numbers."""
     from matplotlib import rc_context
 
     out = io.StringIO()
     with rc_context({"svg.hashsalt": "steinwise", "svg.fonttype": "path"}):
-        plots.plot_check(record).savefig(
-            out, format="svg", metadata={"Date": None, "Creator": None}
-        )
+        plot().savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
-    label = f'<svg role="img" aria-label="{PAGE["picture"]}"'
+    label = f'<svg role="img" aria-label="{shown_text(shows)}"'
     return text.replace("<svg", label, 1)
-
-
-def _obtained(record: CheckRecord) -> Iterator[str]:
-    yield f"<h2>{PAGE['facts']}</h2><dl>"
-    rows = [*check_facts(record), ("level", f"{record.alpha:g}"), ("steinwise", record.version)]
-    for name, value in rows:
-        yield f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>"
-    yield "</dl>"

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from steinwise._internal.escaping import printable
 from steinwise.errors import InputError
 from steinwise.results import wording
+from steinwise.results.coordinate import CoordinateResult
 from steinwise.results.figures import make_room, name_rows, new_figure, set_label
 from steinwise.results.record import CheckRecord
 from steinwise.results.wording import LABELS
@@ -18,12 +20,14 @@ if TYPE_CHECKING:
 MISFIT, FIT, REFERENCE = "#D55E00", "#0072B2", "#555555"  # Okabe and Ito, colour-blind safe
 LEGEND = {"framealpha": 0.8, "edgecolor": "none"}  # readable over bars and lines
 COORDINATES_SHOWN = 30
+MARGINALS_SHOWN = 3
 POINTS_SHOWN = 5000
+VALUES_SHOWN = 40  # of a discrete coordinate
 
 
 def plot_check(record: CheckRecord) -> "Figure":
     """The statistic against its null, and the coordinates sorted by their contribution."""
-    shown = min(len(record.coordinates), COORDINATES_SHOWN)
+    shown = min(len(record.findings.coordinates), COORDINATES_SHOWN)
     if not shown:
         figure, (ax,) = new_figure(1, height=3.6)
         plot_null(record, ax)
@@ -42,12 +46,16 @@ def plot_pit(record: CheckRecord, coordinate: str, bins: int = 20) -> "Figure":
     probability 1 - alpha if they do. The line is the smoothed ratio of the draws' density to the
     target's: above 1 the draws are too many, below 1 too few.
 
+    Of a discrete coordinate, the share of the draws that take each value, and the share expected.
+
     A direction goes by its label or its number, "direction 1"; the draws that it was taken from
     are not among those shown.
     """
     from scipy import stats
 
     pit, names = pits(record)
+    if isinstance(coordinate, str) and coordinate in record.findings.outcomes:
+        return _plot_outcomes(record, coordinate)
     if coordinate in names:
         before, u = LABELS["place of"], pit[:, names.index(coordinate)]
     else:
@@ -69,6 +77,35 @@ def plot_pit(record: CheckRecord, coordinate: str, bins: int = 20) -> "Figure":
     ax.plot(grid, ratio, color=MISFIT, label=LABELS["ratio"])
     set_label(ax.xaxis, coordinate, before, LABELS["conditional"])
     ax.set_ylabel(LABELS["density of draws"])
+    ax.legend(**LEGEND)
+    return figure
+
+
+def _plot_outcomes(record: CheckRecord, coordinate: str) -> "Figure":
+    """Observed and expected shares of the values of a discrete coordinate, with their band."""
+    from scipy.special import ndtri
+
+    shares = record.findings.outcomes[coordinate].most_likely(VALUES_SHOWN)
+    total = max(float(record.findings.outcomes[coordinate].counts.sum()), 1.0)
+    expected = shares.expected / total
+    # as in a chain, where draws count for less than their number
+    effective = min(total, record.draws.effective_draws)
+    reach = -ndtri(record.alpha / (2 * len(shares.values)))
+    reach = reach * np.sqrt(shares.variances / total / effective)
+    figure, (ax,) = new_figure(1)
+    at = np.arange(len(shares.values))
+    ax.bar(at, shares.counts / total, color=FIT, alpha=0.7, label=LABELS["draws"])
+    ax.errorbar(
+        at,
+        expected,
+        yerr=np.stack([np.minimum(reach, expected), reach]),
+        fmt="_",
+        color=MISFIT,
+        label=wording.expected_label(record.alpha),
+    )
+    ax.set_xticks(at, [f"{value:g}" for value in shares.values])
+    set_label(ax.xaxis, coordinate)
+    ax.set_ylabel(LABELS["share of draws"])
     ax.legend(**LEGEND)
     return figure
 
@@ -102,9 +139,10 @@ def plot_null(record: CheckRecord, ax: "Axes") -> None:
     """A histogram of the bootstrap with the statistic on it."""
     colour = MISFIT if record.rejected else FIT
     ax.hist(record.null, bins=40, color="#BBBBBB", label=LABELS["null"])
-    threshold = np.quantile(record.null, 1 - record.alpha)
-    ax.axvline(threshold, color=REFERENCE, linestyle="--", label=wording.level_label(record.alpha))
-    ax.axvline(record.observed, color=colour, linewidth=2.5, label=LABELS["observed"])
+    level = wording.level_label(record.alpha)
+    ax.axvline(record.threshold, color=REFERENCE, linestyle="--", label=level)
+    label = wording.observed_label(record.observed)
+    ax.axvline(record.observed, color=colour, linewidth=2.5, label=label)
     ax.set_xlabel(LABELS["statistic"])
     ax.set_ylabel(LABELS["bootstraps"])
     ax.set_title(wording.null_title(record.rejected, record.pvalue))
@@ -112,16 +150,91 @@ def plot_null(record: CheckRecord, ax: "Axes") -> None:
 
 
 def plot_coordinates(record: CheckRecord, ax: "Axes") -> None:
-    """The coordinates with the most evidence on top, flagged ones in their own colour."""
+    """How far off the coordinates are, the most evidence on top, flagged ones in their own colour.
+
+    Where a method has no sizes, the evidence itself.
+    """
     ordered, flagged = record.worst_first, {c.name for c in record.flagged}
     shown = ordered[:COORDINATES_SHOWN][::-1]
     colours = [MISFIT if c.name in flagged else FIT for c in shown]
-    evidence = [-np.log10(c.adjusted_pvalue) for c in shown]
-    ax.barh(range(len(shown)), evidence, color=colours)
-    name_rows(ax, [c.name for c in shown])
-    ax.axvline(-np.log10(record.alpha), color=REFERENCE, linestyle="--")
-    ax.set_xlabel(wording.evidence_label(record.alpha))
+    rows = np.arange(len(shown))
+    first, second = _sizes(shown)
+    if first is None or second is None:
+        ax.barh(rows, [-np.log10(c.adjusted_pvalue) for c in shown], color=colours)
+        ax.axvline(-np.log10(record.alpha), color=REFERENCE, linestyle="--")
+        ax.set_xlabel(wording.evidence_label(record.alpha))
+    else:
+        for (label, sizes), at, alpha in ((first, 0.2, 1.0), (second, -0.2, 0.45)):
+            bars = ax.barh(rows + at, sizes, 0.38, color=colours, alpha=alpha)
+            bars.set_label(label)
+        ax.axvline(0.0, color=REFERENCE, linewidth=0.8)
+        ax.set_xlabel(LABELS["size"])
+        ax.legend(**LEGEND)
+    name_rows(ax, [c.label for c in shown])
     ax.set_title(wording.flagged_title(len(flagged), len(shown), len(ordered)))
+
+
+def _sizes(
+    coordinates: Sequence[CoordinateResult],
+) -> tuple[tuple[str, list[float]] | None, tuple[str, list[float]] | None]:
+    """How far mean and spread are off: of coordinates by themselves, or else given the others."""
+    if any(c.marginal is not None for c in coordinates):
+        marginals = [c.marginal for c in coordinates]
+        means = [0.0 if m is None else m.mean_error for m in marginals]
+        sds = [0.0 if m is None else m.sd_ratio - 1 for m in marginals]
+        return (LABELS["mean errors"], means), (LABELS["sd errors"], sds)
+    if any(c.effect is not None for c in coordinates):
+        effects = [c.effect for c in coordinates]
+        shifts = [0.0 if e is None else e.conditional_shift for e in effects]
+        spreads = [0.0 if e is None else e.conditional_spread - 1 for e in effects]
+        return (LABELS["shifts"], shifts), (LABELS["spreads"], spreads)
+    return None, None
+
+
+def with_marginals(record: CheckRecord) -> list[CoordinateResult]:
+    """The worst of the flagged coordinates whose mean and sd are known, as drawn and expected."""
+    known = record.findings.x_names if record.findings.x is not None else ()
+    found = [c for c in record.flagged if c.name in known and c.marginal is not None]
+    return [c for c in found if c.marginal and np.isfinite(c.marginal).all()][:MARGINALS_SHOWN]
+
+
+def plot_marginals(record: CheckRecord, coordinates: Sequence[CoordinateResult]) -> "Figure":
+    """Histograms of coordinates, with mean and sd as drawn and as the target's are expected."""
+    x = record.findings.x
+    assert x is not None
+    figure, axes = new_figure(len(coordinates), 3.2, 3.0)
+    for ax, c in zip(axes, coordinates, strict=True):
+        own = c.marginal
+        assert own is not None
+        drawn = x[:, record.findings.x_names.index(c.name)]
+        heights, _, _ = ax.hist(drawn, bins=30, density=True, color="#BBBBBB")
+        bars = (
+            (own.mean, own.sd, 1.12, MISFIT, LABELS["drawn marginal"]),
+            (own.expected_mean, own.expected_sd, 1.25, FIT, LABELS["expected marginal"]),
+        )
+        for centre, sd, at, colour, label in bars:
+            style = {"fmt": "o", "color": colour, "linewidth": 2, "capsize": 4}
+            ax.errorbar(centre, at * float(np.max(heights)), xerr=sd, label=label, **style)
+        ax.set_yticks([])
+        set_label(ax.xaxis, c.label)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=2, **LEGEND)
+    return figure
+
+
+def worst_pair(record: CheckRecord) -> tuple[str, str] | None:
+    """The flagged coordinate with the most evidence that depends on another one wrongly."""
+    pit = record.findings.pit
+    if pit is None or record.findings.x is None:
+        return None
+    own = {c.name for c in record.findings.coordinates[: pit.shape[1]]} - set(
+        record.findings.outcomes
+    )
+    for c in record.flagged:
+        partners = [name for name in c.partners if name in record.findings.x_names]
+        if c.name in own and partners:
+            return c.name, partners[0]
+    return None
 
 
 def pits(record: CheckRecord) -> tuple[np.ndarray, list[str]]:
@@ -131,23 +244,23 @@ def pits(record: CheckRecord) -> tuple[np.ndarray, list[str]]:
             f"the method {record.method!r} has no conditional transforms to show; the default "
             "check has."
         )
-    return pit, [c.name for c in record.coordinates][: pit.shape[1]]
+    return pit, [c.name for c in record.findings.coordinates][: pit.shape[1]]
 
 
 def position(names: list[str], name: str) -> int:
     if name not in names:
-        hint = " Only plot_pit shows directions." if name.startswith("direction ") else ""
+        hint = " Only plot_pit shows directions." if str(name).startswith("direction ") else ""
         raise InputError(f"there is no coordinate {name!r}; there are {listed_names(names)}.{hint}")
     return names.index(name)
 
 
 def listed_names(names: list[str]) -> str:
-    return ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+    return ", ".join(map(printable, names[:10])) + (", ..." if len(names) > 10 else "")
 
 
 def _direction_pit(record: CheckRecord, name: str, others: list[str]) -> tuple[str, np.ndarray]:
     """The label of a direction and its transforms, by the label or what precedes its bracket."""
-    labels = [c.name for c in record.coordinates][len(others) :]
+    labels = [c.name for c in record.findings.coordinates][len(others) :]
     short = [label.split(" (")[0] for label in labels]
     if name not in labels + short:
         known = listed_names(others) + (f"; and {listed_names(short)}" if short else "")
@@ -189,4 +302,42 @@ def plot_differences(
     make_room(figure, ax)
     ax.set_xlabel(LABELS["difference"])
     ax.set_title(wording.intervals_title(alpha))
+    return figure
+
+
+class Answer(NamedTuple):
+    """A mean and an sd, as drawn and corrected; NaN where they cannot be."""
+
+    name: str
+    mean: float
+    sd: float
+    corrected_mean: float
+    corrected_sd: float
+    uncertainty: float
+
+
+def plot_answers(answers: Sequence[Answer]) -> "Figure":
+    """Means with one sd to either side, as drawn and corrected, in the order given from the top.
+
+    In units of the corrected mean and sd; of the drawn ones, where these cannot be corrected.
+    """
+    rows = answers[:COORDINATES_SHOWN][::-1]
+    figure, (ax,) = new_figure(1, 5.6, max(2.4, 1.2 + 0.35 * len(rows)))
+    labels = {"as drawn": LABELS["as drawn"], "corrected": LABELS["corrected"]}  # each once
+    for row, answer in enumerate(rows):
+        known = np.isfinite(answer.corrected_mean) and np.isfinite(answer.corrected_sd)
+        centre, unit = answer.corrected_mean, answer.corrected_sd
+        if not known:
+            centre, unit = answer.mean, answer.sd or 1.0
+        drawn, width = (answer.mean - centre) / unit, answer.sd / unit
+        ax.plot([drawn - width, drawn + width], [row + 0.15] * 2, color=MISFIT, linewidth=2)
+        ax.plot(drawn, row + 0.15, "o", color=MISFIT, label=labels.pop("as drawn", None))
+        if known:
+            ax.plot([-1, 1], [row - 0.15] * 2, color=FIT, linewidth=2)
+            bar = ax.errorbar(0, row - 0.15, xerr=answer.uncertainty / unit, fmt="o", color=FIT)
+            bar.set_label(labels.pop("corrected", "_"))
+    name_rows(ax, [answer.name for answer in rows])
+    make_room(figure, ax)
+    ax.set_xlabel(LABELS["one sd"])
+    figure.legend(loc="outside upper left", ncols=2, **LEGEND)
     return figure

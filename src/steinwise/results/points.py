@@ -7,12 +7,13 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from steinwise.results import text, wording
+from steinwise.results.shown import Shown
 
 SHOWN = 4  # values of the KSD
 
 
-@dataclass(frozen=True, eq=False)
-class PointSet:
+@dataclass(frozen=True, eq=False, repr=False)
+class PointSet(Shown):
     """Points whose empirical distribution has a small kernelized Stein discrepancy, best first.
 
     `ksd` holds the squared KSD of the first 1, 2, ..., m points, pairs of a point with itself
@@ -32,7 +33,7 @@ class PointSet:
         shown = np.unique(np.geomspace(1, m, min(m, SHOWN)).round().astype(int))[::-1]
         return [
             ("points", wording.points_fact(m, d)),
-            ("squared KSD", wording.ksd_fact([(int(k), float(self.ksd[k - 1])) for k in shown])),
+            ("discrepancy", wording.ksd_fact([(int(k), float(self.ksd[k - 1])) for k in shown])),
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -44,11 +45,16 @@ class PointSet:
             "ksd": self.ksd.tolist(),
         }
 
+    @property
+    def headline(self) -> str:
+        """What was done, in words."""
+        return wording.points_headline(len(self.points))
+
     def __str__(self) -> str:
-        return text.facts(self.description, self.facts())
+        return text.facts(self.headline, [*self.facts(), ("method", self.description)])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Thinned(PointSet):
     """The answer of `sw.thin`: some of the draws, in the order in which they were chosen.
 
@@ -62,6 +68,10 @@ class Thinned(PointSet):
     n_chains: int
     n_draws: int
 
+    @property
+    def headline(self) -> str:
+        return wording.thinned_headline(len(self.points), self.n_chains * self.n_draws)
+
     def facts(self) -> list[tuple[str, str]]:
         different, chosen = len(np.unique(self.indices)), len(self.indices)
         facts = [
@@ -74,7 +84,7 @@ class Thinned(PointSet):
             counts = np.bincount(self.chains, minlength=self.n_chains)
             facts.append(("of each chain", wording.counts_fact(counts.tolist())))
         quarters = np.bincount(4 * self.draws // self.n_draws, minlength=4)
-        return [*facts, ("place in the chain", wording.quarters_fact(quarters.tolist()))]
+        return [*facts, ("position", wording.quarters_fact(quarters.tolist()))]
 
     def to_dict(self) -> dict[str, Any]:
         own = {name: getattr(self, name).tolist() for name in ("indices", "chains", "draws")}

@@ -8,13 +8,16 @@ import numpy as np
 from jaxtyping import Float
 
 from steinwise._internal.random import plain_seed
+from steinwise._internal.validation import require_whole
 from steinwise.errors import InputError
 from steinwise.results.coordinate import CoordinateResult
 from steinwise.results.findings import DrawsSummary, Findings
 from steinwise.results.influence import InfluentialDraw, handful, ranked_draws, surprise
 from steinwise.results.learning import LearnedConditional
+from steinwise.results.modes import ModesFound
+from steinwise.results.tolerance import ToleranceAnswer
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +49,7 @@ class CheckRecord:
     def worst_first(self) -> tuple[CoordinateResult, ...]:
         """The coordinates by their p-values, the smallest first."""
         key = lambda c: (c.adjusted_pvalue, c.pvalue, -c.value)  # noqa: E731
-        return tuple(sorted(self.coordinates, key=key))
+        return tuple(sorted(self.findings.coordinates, key=key))
 
     @property
     def flagged(self) -> tuple[CoordinateResult, ...]:
@@ -54,14 +57,48 @@ class CheckRecord:
         return tuple(c for c in self.worst_first if c.adjusted_pvalue <= self.alpha)
 
     @property
+    def threshold(self) -> float:
+        """What `observed` must exceed to be significant at level alpha."""
+        return float(np.quantile(self.null, 1 - self.alpha))
+
+    @property
+    def direction_names(self) -> frozenset[str]:
+        """The names of rows that are directions, weighted sums of coordinates."""
+        directions = self.findings.directions
+        count = 0 if directions is None else directions.shape[1]
+        return frozenset(
+            c.name for c in self.findings.coordinates[len(self.findings.coordinates) - count :]
+        )
+
+    @property
     def learned(self) -> tuple[LearnedConditional, ...]:
         """The model of each coordinate's conditional with its validation loss, where learned."""
         return () if self.findings.learning is None else self.findings.learning.rows
 
     @property
+    def tolerance(self) -> ToleranceAnswer | None:
+        """Whether means and sds are further off than `tolerance=`; None where none was given."""
+        return self.findings.tolerance
+
+    @property
+    def modes(self) -> ModesFound | None:
+        """The modes of the density that were found; None where they were not looked for."""
+        return self.findings.modes
+
+    @property
     def rejected(self) -> bool:
         """Whether the p-value is at most alpha."""
         return bool(self.pvalue <= self.alpha)
+
+    @property
+    def acceptable(self) -> bool:
+        """Whether nothing was found that matters to the user.
+
+        With `tolerance=`, that every mean and sd is within it. Where that cannot be told, or no
+        tolerance was given, that there is no misfit.
+        """
+        answer = "" if self.tolerance is None else self.tolerance.answer
+        return answer == "within" or (answer != "beyond" and not self.rejected)
 
     def influential(
         self, k: int = 10, coordinate: str | None = None
@@ -81,7 +118,7 @@ class CheckRecord:
                 f"the method {self.method!r} does not say what single draws add; the default "
                 "check, 'kccsd' and 'ksd' do."
             )
-        names = [c.name for c in self.coordinates][: contributions.shape[1]]
+        names = [c.name for c in self.findings.coordinates][: contributions.shape[1]]
         index = findings.draw_index
         return ranked_draws(contributions, names, index, k, coordinate, summed=pit is None)
 
@@ -122,15 +159,25 @@ class CheckRecord:
             **plain,
             "rejected": self.rejected,
             "draws": asdict(self.draws),
+            "tolerance": None if self.tolerance is None else self.tolerance.to_dict(),
             "detectable": None if detectable is None else detectable._asdict(),
             "evaluations": findings.evaluations,
+            "effort": None if findings.effort is None else findings.effort._asdict(),
+            "modes": None if self.modes is None else self.modes.to_dict(),
             "learning": None if learning is None else learning.to_dict(),
-            "coordinates": [c.to_dict() for c in self.coordinates],
+            "coordinates": [c.to_dict() for c in self.findings.coordinates],
         }
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """`to_dict` as JSON; a number that JSON does not have (an infinite R-hat) as a string."""
-        return json.dumps(_json_ready(self.to_dict()), indent=indent, allow_nan=False)
+        if indent is not None:
+            require_whole("indent", indent, least=0)
+        return json_text(self.to_dict(), indent)
+
+
+def json_text(plain: dict[str, Any], indent: int | None = 2) -> str:
+    """Plain Python objects as JSON; a number that JSON does not have as a string."""
+    return json.dumps(_json_ready(plain), indent=indent, allow_nan=False)
 
 
 def _json_ready(value: Any) -> Any:

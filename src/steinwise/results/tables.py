@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 
 from steinwise._internal.optional import require
+from steinwise.results.misfit import Effect, Marginal
 from steinwise.results.record import CheckRecord
 
 DIMENSION = "coordinate"
+ESTIMATED = Marginal._fields[2:]  # mean and sd of the draws are those of az.summary
 TEXTS = ("verdict", "kind", "partners", "model")  # columns of text, the others are numbers
 ATTRIBUTES = (
     "schema_version",
@@ -25,16 +27,17 @@ ATTRIBUTES = (
 
 def columns(record: CheckRecord) -> dict[str, np.ndarray]:
     """What is known of each coordinate: numbers, NaN where there is none, and text."""
-    effects = [c.effect or (np.nan, np.nan) for c in record.coordinates]
+    effects = [c.effect or Effect(np.nan, np.nan) for c in record.findings.coordinates]
+    marginals = [c.marginal or Marginal(*(np.nan,) * 8) for c in record.findings.coordinates]
     table: dict[str, list[Any]] = {
-        "value": [c.value for c in record.coordinates],
-        "pvalue": [c.pvalue for c in record.coordinates],
-        "adjusted_pvalue": [c.adjusted_pvalue for c in record.coordinates],
-        "shift": [effect[0] for effect in effects],
-        "spread": [effect[1] for effect in effects],
-        "verdict": [c.verdict for c in record.coordinates],
-        "kind": [c.kind for c in record.coordinates],
-        "partners": [", ".join(c.partners) for c in record.coordinates],
+        "value": [c.value for c in record.findings.coordinates],
+        "pvalue": [c.pvalue for c in record.findings.coordinates],
+        "adjusted_pvalue": [c.adjusted_pvalue for c in record.findings.coordinates],
+        **{name: [getattr(one, name) for one in marginals] for name in ESTIMATED},
+        **{name: [getattr(one, name) for one in effects] for name in Effect._fields},
+        "verdict": [c.verdict for c in record.findings.coordinates],
+        "kind": [c.kind for c in record.findings.coordinates],
+        "partners": [", ".join(c.partners) for c in record.findings.coordinates],
     }
     if record.learned:
         table |= {
@@ -51,7 +54,7 @@ def columns(record: CheckRecord) -> dict[str, np.ndarray]:
 def dataframe(record: CheckRecord) -> Any:
     """One row per coordinate, indexed by its name."""
     pandas = require("pandas", "io", "to_dataframe")
-    names = pandas.Index([c.name for c in record.coordinates], name="name")
+    names = pandas.Index([c.name for c in record.findings.coordinates], name="name")
     return pandas.DataFrame(columns(record), index=names)
 
 
@@ -63,5 +66,5 @@ def dataset(record: CheckRecord) -> Any:
     # a file has neither booleans nor lists of text
     attributes |= {"rejected": int(record.rejected), "notes": "\n".join(record.notes)}
     variables = {name: (DIMENSION, column) for name, column in columns(record).items()}
-    names = np.array([c.name for c in record.coordinates], dtype=object)
+    names = np.array([c.name for c in record.findings.coordinates], dtype=object)
     return xarray.Dataset(variables, {DIMENSION: names}, attributes)

@@ -1,19 +1,26 @@
 """Results as lines of text: what is worded in `wording`, laid out for a terminal."""
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 
+from steinwise._internal.escaping import printable
 from steinwise._internal.random import plain_seed
 from steinwise.results import wording
+from steinwise.results.coordinate import CoordinateResult
+from steinwise.results.influence import InfluentialDraw
 from steinwise.results.record import CheckRecord
 
 ROWS_SHOWN = 12
 PARAMETERS_SHOWN = 30
 DRAWS_NAMED = 5
 WIDTH = 79
+VALUE = "value"  # the title where a method has no sizes that people can read
+EVIDENCE_COLUMNS = ("p-value", "flagged", "mean error", "sd ratio")
+RANKING_COLUMNS = ("value", "se", "difference", "its se", "verdict")
+HANGING = " " * 6  # before a verdict on a line of its own
 
 Role = Literal["", "misfit", "no misfit"]
 
@@ -25,10 +32,17 @@ class Line(NamedTuple):
     role: Role = ""
     last_column: int | None = None  # where the last column of a table begins
 
+    def broken(self, width: int) -> list[str]:
+        """Where the line is too long, its last column on lines of its own."""
+        if self.last_column is None or len(self.text) <= width:
+            return [self.text]
+        last = textwrap.wrap(self.text[self.last_column :], width - len(HANGING))
+        return [self.text[: self.last_column].rstrip(), *(HANGING + part for part in last)]
+
 
 def plain(lines: Iterable[Line]) -> str:
     """The lines as they are printed where there is no terminal."""
-    return "\n".join(line.text for line in lines)
+    return "\n".join(part for line in lines for part in line.broken(WIDTH))
 
 
 def check_facts(record: CheckRecord) -> list[tuple[str, str]]:
@@ -36,18 +50,22 @@ def check_facts(record: CheckRecord) -> list[tuple[str, str]]:
     findings = record.findings
     facts = [("method", record.description)]
     if findings.evaluations is not None:
-        lines = len(record.coordinates)
+        lines = len(record.findings.coordinates)
         facts.append(("target", wording.evaluations_fact(findings.evaluations, lines)))
+    if findings.effort is not None:
+        facts.append(("effort", wording.effort_fact(*findings.effort)))
     facts.append(("draws", wording.draws_fact(record.draws)))
     if findings.learning is not None:
         learning = findings.learning
         models = [row.model for row in learning.rows]
         counts = learning.train, learning.validation, learning.splits
         facts.append(("learned", wording.learning_fact(models, *counts)))
+    has_sizes = size_columns(record)[0].title != VALUE
     p = wording.pvalue_fact(record.pvalue, record.n_bootstrap, plain_seed(record.seed))
     facts += [
         ("batches", wording.batches_fact(record.draws)),
-        ("statistic", f"{record.statistic:.6g}"),
+        *([] if has_sizes else [("discrepancy", f"{record.statistic:.6g}")]),
+        ("statistic", wording.statistic_fact(record.observed, record.threshold, record.alpha)),
         ("p-value", p),
     ]
     if record.dtype != "float64":
@@ -65,14 +83,70 @@ def check_report(record: CheckRecord) -> list[Line]:
         lines += _paragraph(
             wording.no_misfit(record.alpha, record.findings.detectable), "no misfit"
         )
-    if record.coordinates:
+    if record.tolerance is not None:
+        role = "misfit" if record.tolerance.answer == "beyond" else ""
+        lines += _paragraph(wording.tolerance_sentence(record.tolerance), role)
+    if record.modes is not None:
+        role = "misfit" if record.modes.flagged(record.alpha) else ""
+        for sentence in wording.modes_sentences(record.modes, record.alpha):
+            lines += _paragraph(sentence, role)
+    if record.findings.coordinates:
         lines += [Line(""), *_coordinate_table(record)]
+    sizes = sizes_meaning(record)
+    if sizes:
+        lines += _paragraph(sizes)
     if record.dominating:
         lines += _paragraph(dominance(record))
     meaning = wording.FLAG_MEANINGS[record.findings.flag_meaning]
     if record.flagged and meaning:
         lines += _paragraph(meaning)
+    if record.direction_names & {c.name for c in record.worst_first[:ROWS_SHOWN]}:
+        lines += _paragraph(wording.DIRECTION_MEANING)
     return lines
+
+
+class SizeColumn(NamedTuple):
+    """A number that says how far off a coordinate is."""
+
+    title: str
+    of: Callable[[CoordinateResult], float]  # NaN where it is not known
+    layout: str = "+.2f"
+
+    def text(self, coordinate: CoordinateResult) -> str:
+        number = self.of(coordinate)
+        return wording.UNKNOWN if np.isnan(number) else f"{number:{self.layout}}"
+
+
+def size_columns(record: CheckRecord) -> list[SizeColumn]:
+    """How far off coordinates are: by themselves, where that is known, then given the others."""
+    columns = []
+    if any(c.marginal is not None for c in record.findings.coordinates):
+        columns += [
+            SizeColumn("mean error", lambda c: c.marginal.mean_error if c.marginal else np.nan),
+            SizeColumn("sd ratio", lambda c: c.marginal.sd_ratio if c.marginal else np.nan, ".2f"),
+        ]
+    if any(c.effect is not None for c in record.findings.coordinates):
+        columns += [
+            SizeColumn(
+                "conditional shift", lambda c: c.effect.conditional_shift if c.effect else np.nan
+            ),
+            SizeColumn(
+                "conditional spread",
+                lambda c: c.effect.conditional_spread if c.effect else np.nan,
+                ".2f",
+            ),
+        ]
+    return columns or [SizeColumn(VALUE, lambda c: c.value, ".4g")]
+
+
+def sizes_meaning(record: CheckRecord) -> str:
+    """How to read the columns of sizes that a report shows."""
+    told = [c.marginal is not None for c in record.findings.coordinates]
+    if any(told):
+        unknown = "" if all(told) else f" {wording.MARGINAL_UNKNOWN}"
+        return f"{wording.MARGINAL_MEANING}{unknown}"
+    known = any(c.effect is not None for c in record.findings.coordinates)
+    return wording.CONDITIONAL_MEANING if known else ""
 
 
 def dominance(record: CheckRecord) -> str:
@@ -86,17 +160,29 @@ def dominance(record: CheckRecord) -> str:
 
 def _coordinate_table(record: CheckRecord) -> Iterator[Line]:
     ordered = record.worst_first
-    sized = ordered[0].effect is not None
-    rows = [("coordinate", *(("shift", "sd") if sized else ("value",)), "adjusted p", "verdict")]
-    for c in ordered[:ROWS_SHOWN]:
-        size = (f"{c.value:.4g}",)
-        if c.effect is not None:
-            size = (f"{c.effect.shift:+.2f}", f"{c.effect.spread:.2f}")
-        rows.append((c.name, *size, f"{c.adjusted_pvalue:.3f}", c.verdict))
-    yield from _indented(
-        aligned(rows), last_column=2 + sum(_widths(rows)[:-1]) + 2 * len(rows[0][1:])
-    )
+    yield from _table(coordinate_rows(record, ordered[:ROWS_SHOWN]))
     yield from _indented(wording.more_rows(len(ordered), ROWS_SHOWN))
+
+
+def coordinate_rows(
+    record: CheckRecord, coordinates: Sequence[CoordinateResult]
+) -> list[tuple[str, ...]]:
+    """The table of some coordinates, its titles first."""
+    sizes = size_columns(record)[:2]  # the most telling ones
+    rows = [("coordinate", *(size.title for size in sizes), "adjusted p", "verdict")]
+    for c in coordinates:
+        numbers = (size.text(c) for size in sizes)
+        rows.append((c.label, *numbers, wording.pvalue(c.adjusted_pvalue), c.verdict))
+    return rows
+
+
+def influence_rows(draws: Sequence[InfluentialDraw]) -> list[tuple[str, ...]]:
+    """The table of some draws, its titles first."""
+    rows = [("chain", "draw", "coordinate", "value", "share")]
+    for one in draws:
+        share = wording.UNKNOWN if one.share is None else f"{one.share:.2f}"
+        rows.append((str(one.chain), str(one.draw), one.coordinate, f"{one.value:.3g}", share))
+    return rows
 
 
 def comparison(
@@ -105,14 +191,17 @@ def comparison(
     rows: Sequence[tuple[str, ...]],
     notes: Sequence[str],
     alpha: float,
+    checked: bool,
 ) -> str:
-    """A ranking: rows of (name, value, se, difference, se, verdict)."""
-    table = [(what, "value", "se", "difference", "se", "verdict"), *rows]
+    """A ranking: rows of a name, what a check says where there was one, and `RANKING_COLUMNS`."""
+    titles = (what, *(EVIDENCE_COLUMNS if checked else ()), *RANKING_COLUMNS)
     lines = [Line("steinwise comparison"), Line(f"  {description}"), Line("")]
-    lines += _indented(aligned(table))
-    lines += [Line(f"\nNote: {note}") for note in notes]
-    lines.append(Line(f"\n{wording.comparison_closing(alpha)}"))
-    return plain(lines)
+    lines += _indented(aligned([titles, *rows]))
+    if checked:
+        lines += _paragraph(wording.EVIDENCE_MEANING)
+    for note in notes:
+        lines += [Line(""), Line(printable(f"Note: {note}"))]
+    return plain([*lines, Line(""), Line(wording.comparison_closing(alpha))])
 
 
 def fit(
@@ -128,6 +217,26 @@ def fit(
     lines += _indented([*aligned(table), *wording.more_rows(len(rows), PARAMETERS_SHOWN)])
     lines += [line for note in notes for line in _paragraph(f"Note: {note}")]
     return plain([*lines, Line(""), Line(closing)])
+
+
+def refreshed(
+    rows: Sequence[tuple[str, ...]], sweeps: int, notes: Sequence[str], closing: str
+) -> str:
+    """Draws that were moved: rows of (name, mean, refreshed mean, sd, refreshed sd, state)."""
+    table = [("coordinate", "mean", "refreshed", "sd", "refreshed", ""), *rows[:PARAMETERS_SHOWN]]
+    lines = [Line("steinwise refresh"), Line(f"  {wording.sweeps_fact(sweeps)}"), Line("")]
+    lines += _indented([*aligned(table), *wording.more_rows(len(rows), PARAMETERS_SHOWN)])
+    lines += [line for note in notes for line in _paragraph(f"Note: {note}")]
+    return plain([*lines, *_paragraph(closing)])
+
+
+def summary(rows: Sequence[tuple[str, ...]], fact: str, notes: Sequence[str], closing: str) -> str:
+    """Answers: rows of (name, mean, corrected mean, sd, corrected sd, verdict)."""
+    table = [wording.SUMMARY_COLUMNS, *rows[:PARAMETERS_SHOWN]]
+    lines = [Line("steinwise summary"), Line(f"  {fact}"), Line("")]
+    lines += [*_table(table), *_indented(wording.more_rows(len(rows), PARAMETERS_SHOWN))]
+    lines += [line for note in notes for line in _paragraph(f"Note: {note}")]
+    return plain([*lines, *_paragraph(closing)])
 
 
 def facts(title: str, rows: Sequence[tuple[str, str]]) -> str:
@@ -155,13 +264,19 @@ def discrepancy(
 
 def failed_assertion(record: CheckRecord, most: int) -> str:
     """The message of `sw.assert_fits`, which names at most this many coordinates."""
-    p = wording.pvalue(record.pvalue, record.n_bootstrap)
+    p = wording.pvalue(record.pvalue)
     flagged = record.flagged
     lines = [wording.failed_assertion(p, record.alpha)]
+    if record.tolerance is not None:
+        judged = [wording.tolerance_sentence(record.tolerance)]
+        lines = judged if record.tolerance.answer == "beyond" else [*lines, f"  {judged[0]}"]
     for c in flagged[:most]:
-        lines.append(f"  {c.name}: {c.verdict}, adjusted p = {c.adjusted_pvalue:.2g}")
+        lines.append(f"  {printable(c.label)}: {c.verdict}, {wording.adjusted(c.adjusted_pvalue)}")
     lines += [f"  {line}" for line in wording.more_rows(len(flagged), most)]
-    if not flagged:
+    if record.modes is not None:
+        wrong = record.modes.flagged(record.alpha)
+        lines += [f"  {wording.mode_verdict(mode, record.modes.tested)}" for mode in wrong[:most]]
+    if not flagged and not wording.misfit_of_modes(record.modes, record.alpha):
         lines.append(f"  {wording.NO_CULPRIT} ({record.description})")
     lines += [f"  note: {note}" for note in record.notes]
     return "\n".join(lines)
@@ -169,19 +284,28 @@ def failed_assertion(record: CheckRecord, most: int) -> str:
 
 def _paragraph(text: str, role: Role = "") -> list[Line]:
     """An empty line, and the text in lines as wide as the report."""
-    return [Line(""), *(Line(line, role) for line in textwrap.wrap(text, WIDTH))]
+    return [Line(""), *(Line(line, role) for line in textwrap.wrap(printable(text), WIDTH))]
 
 
 def _indented(lines: Iterable[str], last_column: int | None = None) -> list[Line]:
     return [Line(f"  {line}", last_column=last_column) for line in lines]
 
 
+def _table(rows: Sequence[tuple[str, ...]]) -> list[Line]:
+    """Aligned columns, the last of which may go to lines of its own."""
+    last_column = 2 + sum(_widths(rows)[:-1]) + 2 * len(rows[0][1:])
+    return _indented(aligned(rows), last_column)
+
+
 def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Columns padded to their widest entry; the last one is left ragged."""
     widths = _widths(rows)
-    padded = ("  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)) for r in rows)
+    padded = (
+        "  ".join(printable(cell).ljust(w) for cell, w in zip(row, widths, strict=True))
+        for row in rows
+    )
     return [line.rstrip() for line in padded]
 
 
 def _widths(rows: Sequence[tuple[str, ...]]) -> list[int]:
-    return [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [max(len(printable(row[i])) for row in rows) for i in range(len(rows[0]))]

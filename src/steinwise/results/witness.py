@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from steinwise._internal.escaping import printable
 from steinwise.draws.normal_scores import NormalScores
 from steinwise.errors import InputError
 from steinwise.results.figures import new_figure, set_label
@@ -64,7 +65,7 @@ def _witness_values(
         context = None if other is None else x[:, other]
         u = pit[:, position(names, coordinate)]
         return surplus(u, context, record.draws.effective_draws), LABELS["surplus"]
-    names = [c.name for c in record.coordinates]
+    names = [c.name for c in record.findings.coordinates]
     if len(names) != contributions.shape[1]:  # one number for all coordinates
         return contributions.sum(axis=1), LABELS["contribution"]
     chosen = [coordinate] if other is None else [coordinate, record.findings.x_names[other]]
@@ -72,7 +73,7 @@ def _witness_values(
     if hidden:
         known = listed_names(names)
         raise InputError(
-            f"{hidden[0]} was not tested by itself: what draws add is known of {known}."
+            f"{printable(hidden[0])} was not tested by itself: what draws add is known of {known}."
         )
     columns = [names.index(name) for name in chosen]
     return contributions[:, columns].sum(axis=1), LABELS["contribution"]

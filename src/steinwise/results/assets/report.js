@@ -1,11 +1,10 @@
 "use strict";
-(function () {
-  const table = document.getElementById("coordinates");
-  if (!table) return;
+for (const section of document.querySelectorAll("section.searchable")) {
+  const table = section.querySelector("table");
   const body = table.tBodies[0];
   const rows = Array.from(body.rows);
-  const status = document.getElementById("shown");
-  const search = document.getElementById("search");
+  const status = section.querySelector('[role="status"]');
+  const search = section.querySelector('input[type="search"]');
 
   function filter() {
     const wanted = search.value.trim().toLowerCase();
@@ -24,6 +23,7 @@
     const key = (row) => row.cells[column].dataset.value ?? row.cells[column].textContent;
     const compare = (a, b) => {
       const one = key(a), other = key(b);
+      if (one === "" || other === "") return (one === "") - (other === ""); // not known
       const numbers = one !== "" && other !== "" && !isNaN(one) && !isNaN(other);
       return numbers ? one - other : one.localeCompare(other, undefined, { numeric: true });
     };
@@ -37,4 +37,4 @@
   });
   search.addEventListener("input", filter);
   filter();
-})();
+}

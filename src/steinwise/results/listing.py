@@ -1,0 +1,55 @@
+"""Findings that print as a table: a tuple whose items keep their fields."""
+
+import html
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from steinwise._internal.escaping import printable
+from steinwise.results.text import aligned
+
+_Item = TypeVar("_Item")
+
+
+class Listing(tuple[_Item, ...]):
+    """A tuple of findings, printed as a table with a row for each.
+
+    >>> print(Listing.of([1, 2], lambda items: [("number",), *((str(item),) for item in items)]))
+    number
+    1
+    2
+    """
+
+    rows: Callable[[Sequence[_Item]], Sequence[tuple[str, ...]]]  # titles, and a row per item
+
+    @classmethod
+    def of(
+        cls, items: Iterable[_Item], rows: Callable[[Sequence[_Item]], Sequence[tuple[str, ...]]]
+    ) -> "Listing[_Item]":
+        """The items, and what makes the table that they are shown as, its titles first."""
+        listing = cls(items)
+        listing.rows = rows
+        return listing
+
+    def __repr__(self) -> str:
+        return "\n".join(aligned(self.rows(self))) if self else "()"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        titles, *rows = self.rows(self)
+        return "".join(
+            [
+                "<table><thead><tr>",
+                *(f"<th>{_shown(title)}</th>" for title in titles),
+                "</tr></thead><tbody>",
+                *(
+                    "<tr>" + "".join(f"<td>{_shown(cell)}</td>" for cell in row) + "</tr>"
+                    for row in rows
+                ),
+                "</tbody></table>",
+            ]
+        )
+
+
+def _shown(cell: str) -> str:
+    return html.escape(printable(cell))

@@ -1,0 +1,62 @@
+"""A summary as one HTML file that opens offline, in the style of a check's."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from steinwise.results import wording
+from steinwise.results.html import ROWS, document, inline_svg, searchable_table, shown_text
+from steinwise.results.wording import PAGE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Cell(NamedTuple):
+    """A number to sort by, and how it is shown."""
+
+    value: float
+    shown: str
+
+
+class Row(NamedTuple):
+    """A quantity: mean and sd, as drawn and corrected."""
+
+    name: str
+    numbers: tuple[Cell, ...]
+    verdict: str
+    wrong: bool
+
+
+def page(content: Iterable[str]) -> str:
+    """A page of its own, with what `part` gives."""
+    return document([f"<h1>{PAGE['summary']}</h1>", *content])
+
+
+def part(
+    rows: Sequence[Row],
+    fact: str,
+    notes: Sequence[str],
+    closing: str,
+    plot: "Callable[[], Figure]",
+) -> Iterator[str]:
+    """The table and the picture; rows in their order, the worst first."""
+    yield f"<p>{shown_text(fact)}</p>"
+    for note in notes:
+        yield f'<p class="note"><strong>Note:</strong> {shown_text(note)}</p>'
+    kinds = ["", *["number"] * (len(wording.SUMMARY_COLUMNS) - 2), ""]
+    titles = [name or PAGE["quantity"] for name in wording.SUMMARY_COLUMNS]
+    columns = zip(titles, kinds, strict=True)
+    yield from searchable_table("answers", PAGE["summary"], len(rows), columns, _rows(rows))
+    yield f"<p>{shown_text(closing)}</p>"
+    yield f"<h2>{PAGE['intervals']}</h2>"
+    yield f'<div class="picture">{inline_svg(plot, PAGE["intervals"])}</div>'
+
+
+def _rows(rows: Sequence[Row]) -> Iterator[str]:
+    for row in rows[:ROWS]:
+        yield f'<tr class="{"misfit" * row.wrong}">'
+        yield f'<th scope="row" class="name">{shown_text(row.name)}</th>'
+        for cell in row.numbers:
+            value = "" if cell.value != cell.value else f"{cell.value:.6g}"
+            yield f'<td class="number" data-value="{value}">{shown_text(cell.shown)}</td>'
+        yield f'<td class="verdict-text">{shown_text(row.verdict)}</td></tr>'

@@ -1,0 +1,100 @@
+"""What is said of the modes of a density."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from steinwise._internal.escaping import printable
+from steinwise.results.modes import ModeResult, ModesFound
+from steinwise.results.wording.phrases import counted
+
+COORDINATES_NAMED = 3  # in the place of a mode
+MODES_NAMED = 3
+
+
+def mode_place(mode: ModeResult) -> str:
+    """Where a mode is.
+
+    >>> numbers = dict(copies=1, mass=0.5, mass_low=0.4, mass_high=0.6, draws=0, share=0.0)
+    >>> judged = dict(information=40.0, pvalue=0.001, adjusted_pvalue=0.001, kind="unvisited")
+    >>> mode = ModeResult({"theta": 3.14, "mu": -2.0}, **numbers, **judged)
+    >>> mode_place(mode)
+    'near (theta = 3.1, mu = -2.0)'
+    >>> mode_verdict(mode, 1000)
+    'A mode near (theta = 3.1, mu = -2.0) that holds about 0.50 (0.40 to 0.60) of the mass has none
+    of the 1000 draws.'
+    """
+    nothing = 1e-3 * max(map(abs, mode.where.values()))  # a climb ends near a peak, not at it
+    named = [(name, value if abs(value) > nothing else 0.0) for name, value in mode.where.items()]
+    named = named[:COORDINATES_NAMED]
+    places = [f"{printable(name)} = {value:#.2g}".rstrip(".") for name, value in named]
+    more = ", ..." if len(mode.where) > COORDINATES_NAMED else ""
+    return f"near ({', '.join(places)}{more})"
+
+
+def _mass(mode: ModeResult) -> str:
+    if np.isnan(mode.mass):
+        return "a part of the mass that is not known"
+    return f"about {mode.mass:.2f} ({mode.mass_low:.2f} to {mode.mass_high:.2f}) of the mass"
+
+
+def mode_verdict(mode: ModeResult, tested: int) -> str:
+    """What the density has in a mode, and what the draws have."""
+    subject = f"A mode {mode_place(mode)}"
+    if mode.copies > 1:
+        subject += f", with its {mode.copies - 1} symmetric copies,"
+    if mode.kind == "unvisited":
+        return f"{subject} that holds {_mass(mode)} has none of the {tested} draws."
+    return f"{subject} holds {_mass(mode)} and {mode.share:.2f} of the draws."
+
+
+def modes_sentences(found: ModesFound, alpha: float) -> Iterator[str]:
+    """What a report says of the modes; nothing where there is one mode and nothing to say."""
+    flagged = found.flagged(alpha)
+    lacking = [mode for mode in flagged if mode.kind != "too many draws"] or list(flagged)
+    for mode in lacking[:MODES_NAMED]:
+        yield mode_verdict(mode, found.tested)
+    if len(lacking) > MODES_NAMED:
+        yield f"So do {len(lacking) - MODES_NAMED} other modes, which result.modes lists."
+    if flagged:
+        yield (
+            "What is said of single coordinates, their means and sds included, is said of the "
+            "surroundings of the draws, and knows nothing of how they are split between modes."
+        )
+    if len(found.modes) > 1:
+        yield _count(found, bool(flagged))
+    if found.copies:
+        yield (
+            f"{found.copies} modes are copies of each other with exchangeable coordinates in "
+            "another order, as by label switching. Draws may keep to one copy, and that is not a "
+            "misfit here; means of single coordinates then depend on which."
+        )
+    unjudged = sum(mode.kind == "cannot judge" for mode in found.modes)
+    if unjudged:
+        yield (
+            f"How many draws {counted(unjudged, 'mode')} should have cannot be judged: next to "
+            "none is expected there, or maps from the other modes miss it."
+        )
+    if found.left_out:
+        yield (
+            f"At least {counted(found.left_out, 'other maximum').replace('maximums', 'maxima')} "
+            "of the density were found and not looked at: only the highest ones are."
+        )
+    if found.unbounded and len(found.modes) > 1:
+        yield (
+            f"From {found.unbounded} of {found.starts} starts the density rises without end: it "
+            "has no maximum there, and modes were not looked for beyond."
+        )
+
+
+def _count(found: ModesFound, wrong: bool) -> str:
+    text = f"{len(found.modes)} modes were found from {found.starts} starts"
+    if wrong or all(mode.kind == "cannot judge" for mode in found.modes):
+        return f"{text}."
+    return f"{text}; the draws are split between them as the density asks."
+
+
+def misfit_of_modes(found: ModesFound | None, alpha: float) -> str:
+    """A misfit of modes in a few words; "" where there is none."""
+    wrong = 0 if found is None else len(found.flagged(alpha))
+    return f"{counted(wrong, 'mode')} with a wrong share of the draws" if wrong else ""

@@ -1,0 +1,54 @@
+"""Small pieces of sentences: counts, lists, numbers."""
+
+import math
+from collections.abc import Sequence
+
+from steinwise._internal.escaping import printable
+
+MOST_DIGITS = 6
+UNKNOWN = "?"  # in place of a number that these draws cannot tell
+
+
+def counted(count: int, noun: str) -> str:
+    """
+    >>> counted(1, "chain"), counted(3, "chain")
+    ('1 chain', '3 chains')
+    """
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def listed(names: Sequence[str], shown: int) -> str:
+    """
+    >>> listed(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return ", ".join(map(printable, names[:shown])) + more
+
+
+def more_rows(count: int, shown: int) -> list[str]:
+    """A line on the rows that a table does not show."""
+    return [f"... and {count - shown} more"] if count > shown else []
+
+
+def two_digits(number: float) -> str:
+    """
+    >>> [two_digits(number) for number in (1.0, 0.714, 12.3, 1234.5)]
+    ['1.0', '0.71', '12', '1.2e+03']
+    """
+    return _to_digits(number, 2)
+
+
+def told_apart(one: float, other: float) -> tuple[str, str]:
+    """Two positive numbers to two digits, or as many as show that they differ.
+
+    >>> told_apart(0.714, 1.0), told_apart(1.03, 1.0), told_apart(1234.5, 823.0)
+    (('0.71', '1.0'), ('1.03', '1.00'), ('1.2e+03', '8.2e+02'))
+    """
+    apart = abs(one - other) / max(one, other)
+    digits = 2 if apart == 0 else min(MOST_DIGITS, max(2, 1 - math.floor(math.log10(apart))))
+    return _to_digits(one, digits), _to_digits(other, digits)
+
+
+def _to_digits(number: float, digits: int) -> str:
+    return f"{number:#.{digits}g}".replace(".e", "e").rstrip(".")
