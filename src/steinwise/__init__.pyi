@@ -4,8 +4,10 @@ from steinwise import functional as functional
 from steinwise import kernels as kernels
 from steinwise import methods as methods
 from steinwise import samplers as samplers
+from steinwise import testing as testing
 from steinwise.adapters.arviz import from_arviz as from_arviz
 from steinwise.adapters.blackjax import from_blackjax as from_blackjax
+from steinwise.adapters.emcee import from_emcee as from_emcee
 from steinwise.adapters.numpyro import from_numpyro as from_numpyro
 from steinwise.adapters.pymc import from_pymc as from_pymc
 from steinwise.adapters.stan import from_stan as from_stan
@@ -22,6 +24,8 @@ from steinwise.api.discrepancies import rfsd as rfsd
 from steinwise.api.discrepancies import sksd as sksd
 from steinwise.api.fit_parameters import fit_parameters as fit_parameters
 from steinwise.api.points import points as points
+from steinwise.api.refresh import refresh as refresh
+from steinwise.api.summary import summary as summary
 from steinwise.api.thin import thin as thin
 from steinwise.draws.samples import Samples as Samples
 from steinwise.errors import InputError as InputError
@@ -34,7 +38,10 @@ from steinwise.results.discrepancy import Discrepancy as Discrepancy
 from steinwise.results.fit import ParameterFit as ParameterFit
 from steinwise.results.points import PointSet as PointSet
 from steinwise.results.points import Thinned as Thinned
+from steinwise.results.refreshed import Refreshed as Refreshed
+from steinwise.results.summary import Summary as Summary
 from steinwise.target import Gaussian as Gaussian
 from steinwise.target import Target as Target
+from steinwise.target import support as support
 
 __version__: str

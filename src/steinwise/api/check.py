@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,25 +10,49 @@ import numpy as np
 import steinwise
 from steinwise._internal.coordinates import choose_coordinates
 from steinwise._internal.notes import Note, note
+from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.run_options import RunOptions
-from steinwise._internal.validation import require_at_least, require_level, require_whole
-from steinwise.api.entry import enter_draws, enter_method, enter_target, run_options
+from steinwise._internal.validation import (
+    require_at_least,
+    require_level,
+    require_share,
+    require_whole,
+)
+from steinwise.api.entry import (
+    enter_draws,
+    enter_effort,
+    enter_method,
+    enter_target_of,
+    run_options,
+)
+from steinwise.api.recognition import recognised
+from steinwise.api.suspicions import suspicions
 from steinwise.calibration.batch_plan import MIN_BATCHES, BatchPlan, plan_batches
+from steinwise.calibration.batches import Batches
+from steinwise.calibration.families import require_room
 from steinwise.calibration.pvalues import Calibration, average_over_splits
+from steinwise.draws.coordinate_diagnostics import coordinate_diagnostics
 from steinwise.draws.samples import Samples
-from steinwise.errors import InputError, SteinwiseWarning
+from steinwise.draws.scales import coordinate_scales
+from steinwise.errors import InputError, SteinwiseWarning, TargetError
+from steinwise.estimates.marginals import estimate_errors, marginals
+from steinwise.estimates.tolerance import judge_tolerance
 from steinwise.methods import NAMES, by_name
 from steinwise.methods.base import AbstractFitted, AbstractMethod, Evidence
 from steinwise.methods.statistics import AbstractStatistic
 from steinwise.results.check import CheckResult
-from steinwise.results.findings import DrawsSummary
+from steinwise.results.findings import DrawsSummary, Findings
 from steinwise.results.wording import note_text
 from steinwise.target import AbstractTarget
+from steinwise.target.support import is_real
+
+DOMINATED = 0.9  # the share of one term in the variance of the null, beyond which signs say little
 
 
+@own_numpy_errors
 def check(
     draws: Any,
-    target: Any,
+    target: Any = None,
     *,
     method: str | AbstractMethod = "transported",
     alpha: float = 0.05,
@@ -37,6 +62,8 @@ def check(
     independent: bool | None = None,
     batch_length: int | None = None,
     coordinates: int | Sequence[str] | Sequence[int] | None = None,
+    effort: str = "standard",
+    tolerance: float | None = None,
     evaluations: float | None = None,
     memory: str | int = "1GiB",
     dtype: str = "float64",
@@ -53,11 +80,16 @@ def check(
         its chunks are.
     target
         A log density (a JAX-traceable function of one draw), `sw.Target(...)`,
-        `sw.Target.from_score(...)` or `sw.Gaussian(...)`.
+        `sw.Target.from_score(...)` or `sw.Gaussian(...)`; or `sw.Target.at_draws(scores)`, where
+        only the scores at the draws are known, for the methods that need no more. What an adapter
+        knows is recognised: ``sw.check(mcmc)`` of NumPyro, ``sw.check(sampler)`` of emcee,
+        ``sw.check(idata, model)`` of PyMC, ``sw.check(fit, model)`` of Stan, ``sw.check(states,
+        logdensity_fn)`` of BlackJAX, and the pair that an adapter returns.
     method
         "transported" (the default: the conditional probability transform of every coordinate, see
-        `sw.methods.Transported`), "kccsd" (learned conditionals), "ksd", "nystrom", "graphical",
-        "ksdagg", "fssd", "rfsd", "sksd", or a method object such as
+        `sw.methods.Transported`), "scores" (the same from the scores at the draws alone), "kccsd"
+        (learned conditionals), "ksd", "nystrom", "graphical", "ksdagg", "fssd", "rfsd", "psd",
+        "lambda_psd", "sksd", or a method object such as
         `sw.methods.KCCSD(sw.conditionals.Linear())`.
     alpha
         The level of the test.
@@ -75,10 +107,19 @@ def check(
     coordinates
         Which coordinates get a verdict: their names or numbers, or how many of them to draw at
         random. All by default; the cost is theirs. The others still count as those on which they
-        may depend.
+        may depend. The default method follows no directions then, unless all are chosen.
+    effort
+        What the default method looks at. "quick": the scores at the draws, one gradient per draw,
+        as ``method="scores"`` does. "standard": these, and lines through 1000 to 2000 draws, evenly
+        spaced; of fewer draws, lines through all. "full": lines through all draws.
+    tolerance
+        Ask as well whether any mean is off by more than this many sds of the target, or any sd by
+        more than this share: 0.1 for a tenth of an sd and 10 %. With enough draws every
+        approximation is rejected; this says whether its errors matter. See `result.tolerance`.
     evaluations
         The most evaluations of the density that the check may cost. Where all draws would cost
-        more, every k-th draw of each chain is tested, and a note says so.
+        more, every k-th draw of each chain is tested, and a note says so. Modes are not looked for
+        then.
     memory
         The budget for working arrays, such as "500MB" or "2GiB". It changes no number, or, where
         networks are trained, the last digits.
@@ -96,7 +137,7 @@ def check(
     Examples
     --------
     >>> import numpy as np, steinwise as sw
-    >>> draws = np.random.default_rng(1).normal(size=(400, 3)) * [1.0, 1.0, 1.5]
+    >>> draws = np.random.default_rng(3).normal(size=(400, 3)) * [1.0, 1.0, 1.5]
     >>> result = sw.check(draws, sw.Gaussian(np.zeros(3), np.eye(3)))
     >>> result.rejected
     True
@@ -104,36 +145,67 @@ def check(
     ...     print(f"{c.name}: {c.verdict}")
     x[0]: no misfit found
     x[1]: no misfit found
-    x[2]: draws are too wide (sd 1.5 of the target's conditional)
+    x[2]: draws are too wide (sd 1.5, about 1.0 expected)
     """
+    draws, target = recognised(draws, target, independent)
     requested = enter_method(
         method,
-        {name: by_name(name) for name in NAMES if name == method},
+        {name: by_name(name) for name in NAMES if isinstance(method, str) and name == method},
         AbstractMethod,
         f"one of {list(NAMES)} or a method object such as sw.methods.KCCSD(conditional=...).",
     )
     _check_options(alpha, n_bootstrap, requested.bootstrap_share, batch_length)
+    if tolerance is not None:
+        require_share("tolerance", tolerance)
     run = run_options(seed=seed, memory=memory, dtype=dtype, progress=progress)
     held_by = "" if requested.reads_by_chunk else f"the method {requested.name!r}"
-    given = enter_draws(draws, run, names=names, independent=independent, held_by=held_by)
-    chosen = requested
+    given = enter_draws(
+        draws, run, names=names, independent=independent, held_by=held_by, target=target
+    )
+    chosen = requested.at_effort(enter_effort(effort))
+    if evaluations is not None:
+        chosen = chosen.within_budget()
     if coordinates is not None:
-        chosen = requested.restricted(choose_coordinates(coordinates, given.names, seed))
-    density = enter_target(target, given.dim)
-    samples, thinned = _affordable(given, chosen, density, evaluations)
+        chosen = chosen.restricted(choose_coordinates(coordinates, given.names, seed))
+    density, scored = enter_target_of(chosen, target, given)
+    samples, thinned = _affordable(scored, chosen, density, evaluations)
+    has_answers = density.has_scores(given.dim) and is_real(density.support, given.names)
+    if tolerance is not None and not has_answers:
+        raise InputError(
+            f"tolerance is {tolerance}: it is about the errors of means and sds, which need a "
+            "score, and coordinates on all of R^d. Leave it out, or take bounded coordinates of "
+            "draws and density to the real line."
+        )
 
-    splits = [
-        _test_split(fitted, density, run, n_bootstrap, batch_length)
-        for fitted in chosen.prepare(samples, density, run)
-    ]
+    with np.errstate(over="ignore", invalid="ignore"):  # _require_meaningful answers overflow
+        splits = [
+            _test_split(fitted, density, run, n_bootstrap, batch_length)
+            for fitted in chosen.prepare(samples, density, run)
+        ]
     calibration = average_over_splits([split.evidence.calibration for split in splits])
-    _require_finite(calibration, chosen, dtype)
+    _require_meaningful(calibration, chosen, dtype)
     fitted, statistic, plan, evidence = splits[0]
     findings = fitted.findings(statistic, evidence, calibration, plan, alpha)
-    notes = (*thinned, *chosen.precision_notes(dtype), *plan.notes, *findings.notes)
+    shown = tolerance is not None or any(c.effect is not None for c in findings.coordinates)
+    if shown and has_answers:
+        asked = (tolerance, alpha, run)
+        findings = _with_answers(findings, fitted.samples, density, plan.batches, *asked)
+    findings = _with_scales(findings, fitted.samples)
+    dominated = calibration.largest_share > DOMINATED and calibration.pvalue > alpha
+    flagged = [c for c in findings.coordinates if c.adjusted_pvalue <= alpha]
+    worst = sorted(flagged, key=lambda c: c.pvalue)
+    behind = suspicions(worst, fitted.samples, density) if calibration.pvalue <= alpha else ()
+    notes = (
+        *behind,
+        *thinned,
+        *chosen.precision_notes(dtype),
+        *plan.notes,
+        *findings.notes,
+        *([note("one term decides")] if dominated else []),
+    )
     sentences = tuple(note_text(one) for one in notes)
     for sentence in sentences:
-        warnings.warn(sentence, SteinwiseWarning, stacklevel=2)
+        warnings.warn(sentence, SteinwiseWarning, stacklevel=3)
     return CheckResult(
         statistic=calibration.statistic,
         pvalue=calibration.pvalue,
@@ -153,6 +225,45 @@ def check(
     )
 
 
+def _with_answers(
+    findings: Findings,
+    samples: Samples,
+    target: AbstractTarget,
+    batches: Batches,
+    tolerance: float | None,
+    alpha: float,
+    run: RunOptions,
+) -> Findings:
+    """With the errors of means and sds, which is what people ask for."""
+    notes, directions = findings.notes, findings.directions
+    try:
+        errors = estimate_errors(samples, target, batches, run.memory, directions)
+    except TargetError as error:  # the verdict stands without the scores that these need
+        errors, notes = None, (*notes, note("no answers", why=str(error)))
+    names, known = samples.names, {}
+    if errors is not None:
+        more = 0 if directions is None else directions.shape[1]
+        labels = [c.name for c in findings.coordinates[len(findings.coordinates) - more :]]
+        known = dict(zip([*names, *labels], marginals(errors), strict=True))
+        errors = errors.first(len(names))
+    judged = None
+    if tolerance is not None:
+        judged = judge_tolerance(errors, names, tolerance, alpha, run.seed)
+    coordinates = tuple(replace(c, marginal=known.get(c.name)) for c in findings.coordinates)
+    return replace(findings, coordinates=coordinates, tolerance=judged, notes=notes)
+
+
+def _with_scales(findings: Findings, samples: Samples) -> Findings:
+    """With effective sample size, R-hat and scale, by the names of coordinates."""
+    qualities = dict(zip(samples.names, coordinate_diagnostics(samples), strict=False))
+    scales = coordinate_scales(samples)
+    coordinates = tuple(
+        replace(c, quality=qualities.get(c.name), scale=scales.get(c.name, ""))
+        for c in findings.coordinates
+    )
+    return replace(findings, coordinates=coordinates)
+
+
 class _TestedSplit(NamedTuple):
     """One split of the draws: what was fitted to it, tested on it, and found."""
 
@@ -169,6 +280,7 @@ def _test_split(
     n_bootstrap: int,
     batch_length: int | None,
 ) -> _TestedSplit:
+    require_room(n_bootstrap, fitted.null_columns, run.memory)
     statistic = fitted.statistic(target, run)
     plan = plan_batches(
         fitted.samples,
@@ -180,16 +292,23 @@ def _test_split(
     return _TestedSplit(fitted, statistic, plan.up_to(evidence.batches), evidence)
 
 
-def _require_finite(calibration: Calibration, method: AbstractMethod, dtype: str) -> None:
-    """A statistic that is no number has no p-value: nothing is at or above it."""
+def _require_meaningful(calibration: Calibration, method: AbstractMethod, dtype: str) -> None:
+    """A statistic that is no number, or always 0, has no p-value."""
     if np.isfinite(calibration.observed) and np.isfinite(calibration.null).all():
+        if calibration.observed == 0 and not calibration.null.any():
+            raise InputError(
+                f"the method {method.name!r} sees nothing of these draws: its statistic is 0, and "
+                "so is its null. Its kernel, or its locations, are far from all draws; or none of "
+                "two draws are near each other on the scale of its kernel. Give it the scale of "
+                "the draws, or take the default method."
+            )
         return
     wider = "pass dtype='float64', " if dtype == "float32" else ""
+    other = "" if method.name == "transported" else ", or take the default method"
     raise InputError(
         f"the method {method.name!r} gives the statistic {calibration.observed}, or a null that is "
         f"not finite: its sums overflow in {dtype}. Some draws or scores are enormous. Take them "
-        f"out if they are errors; else {wider}rescale the coordinates of draws and density, or "
-        "take the default method."
+        f"out if they are errors; else {wider}rescale the coordinates of draws and density{other}."
     )
 
 

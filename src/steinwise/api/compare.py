@@ -8,31 +8,45 @@ sampler at two step sizes with one seed does. Sets of different shapes are taken
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import steinwise
+from steinwise._internal.escaping import printable
+from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import Estimator, require_estimator, require_level
-from steinwise.api.entry import enter_draws, enter_method, enter_target, run_options
+from steinwise.api.check import check
+from steinwise.api.entry import (
+    call_named,
+    enter_draws,
+    enter_method,
+    enter_target_of,
+    named,
+    run_options,
+)
 from steinwise.calibration.batch_plan import FEWEST_BATCHES, BatchPlan, plan_for_error
 from steinwise.calibration.batches import Batches, cut_into
 from steinwise.calibration.jackknife import leave_one_out
 from steinwise.calibration.ranking import rank
 from steinwise.draws.samples import Samples
-from steinwise.errors import InputError, SteinwiseWarning
+from steinwise.errors import InputError, SteinwiseWarning, TooFewDraws
 from steinwise.kernels import IMQ
 from steinwise.methods.ksd import KSD
 from steinwise.methods.statistics import Gram
 from steinwise.results.comparison import Comparison
+from steinwise.results.set_evidence import SetEvidence
 from steinwise.results.wording import note_text
-from steinwise.target import AbstractTarget
+from steinwise.target import AbstractTarget, ScoresAtDraws
 
 POOLED_ROWS = 1000  # of each set, for the bandwidth
+BOOTSTRAPS = 1000  # of the check of each set, as `sw.check` has
 
 
+@own_numpy_errors
 def compare(
     draws: Mapping[str, Any],
     target: Any,
@@ -44,14 +58,19 @@ def compare(
     independent: bool | None = None,
     memory: str | int = "1GiB",
 ) -> Comparison:
-    """Rank sets of draws by their distance from one density.
+    """Rank sets of draws by their distance from one density, and check each of them.
+
+    The table has what a quick `sw.check` says of each set (its p-value, how many coordinates are
+    flagged, the largest errors of a mean and of an sd), and the discrepancy by which sets are
+    ranked, with the difference to the best.
 
     Parameters
     ----------
     draws
         The sets by name, each as in `sw.check`: several samplers, or one at several settings.
     target
-        The density, as in `sw.check`.
+        The density, as in `sw.check`. Where only its scores at the draws are known, a dict with
+        `sw.Target.at_draws(scores)` for each set.
     method
         "ksd", the kernelized Stein discrepancy with an IMQ kernel (draws that run off to infinity
         can look near to an RBF kernel), or `sw.methods.KSD(kernel)`. A bandwidth "median" is
@@ -89,26 +108,38 @@ def compare(
     require_level(alpha)
     run = run_options(seed=seed, memory=memory)
     sets = _sets(draws, independent, run)
-    density = enter_target(target, next(iter(sets.values())).dim)
+    targets = _targets(target, sets)
+    scored = {
+        name: call_named(name, enter_target_of, chosen, targets[name], sets[name]) for name in sets
+    }
 
-    grams = _grams(chosen, sets, density, run)
+    grams = _grams(chosen, scored, run)
     plans = _plans(sets, grams)
     cuts = _cuts(sets, plans)
     values: dict[str, float] = {}
     without: dict[str, np.ndarray | None] = {}
     for name, gram in grams.items():
         (sums,) = gram.batch_sums(cuts[name])
-        pairs = cuts[name].allowed if estimator == "u" else np.ones_like(cuts[name].allowed)
-        values[name], replicates = leave_one_out(sums.values[0, 0], cuts[name], pairs)
+        totals, pairs = sums.values[0, 0], cuts[name].allowed
+        if estimator == "v":
+            totals = totals + np.diag(cuts[name].sums(gram.diagonal()[0]))
+            pairs = np.ones_like(pairs)
+        values[name], replicates = leave_one_out(totals, cuts[name], pairs)
         without[name] = None if plans[name] is None else replicates
     notes = [
-        f"{name}: {note_text(note)}" for name, plan in plans.items() if plan for note in plan.notes
+        f"{printable(name)}: {note_text(note)}"
+        for name, plan in plans.items()
+        if plan
+        for note in plan.notes
     ]
     for note in notes:
-        warnings.warn(note, SteinwiseWarning, stacklevel=2)
+        warnings.warn(note, SteinwiseWarning, stacklevel=3)
     ranking = rank(values, without, cuts, alpha, seed)
     return Comparison(
-        ranking=ranking.ranked,
+        ranking=tuple(
+            replace(one, evidence=_evidence(*scored[one.name], alpha, run))
+            for one in ranking.ranked
+        ),
         what="draws",
         description=f"{chosen.describe()}, {estimator.upper()}-statistic, one kernel for all sets",
         alpha=alpha,
@@ -118,6 +149,28 @@ def compare(
         version=steinwise.__version__,
         differences=ranking.differences,
     )
+
+
+def _evidence(
+    density: AbstractTarget, samples: Samples, alpha: float, run: RunOptions
+) -> SetEvidence | None:
+    """What a quick check says of one set; None where it is no verdict that a check could give."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SteinwiseWarning)  # the comparison has its own notes
+        try:
+            return SetEvidence.of(
+                check(
+                    samples,
+                    density,
+                    method="scores",
+                    alpha=alpha,
+                    n_bootstrap=max(BOOTSTRAPS, int(np.ceil(2 / alpha))),
+                    seed=run.seed,
+                    memory=run.memory,
+                )
+            )
+        except (InputError, TooFewDraws):  # too few draws, or scores that overflow
+            return None
 
 
 def _method(method: Any) -> KSD:
@@ -138,26 +191,63 @@ def _sets(draws: Any, independent: bool | None, run: RunOptions) -> dict[str, Sa
             'as {"step 0.1": draws, "step 0.2": other_draws}.'
         )
     sets = {}
-    for name, given in draws.items():
-        try:
-            sets[str(name)] = enter_draws(given, run, independent=independent, held_by="sw.compare")
-        except InputError as error:
-            raise InputError(f"{name}: {error}") from error
+    for name, given in named(draws, "draws").items():
+        sets[name] = call_named(name, _enter_set, given, independent, run)
     dims = {name: samples.dim for name, samples in sets.items()}
     if len(set(dims.values())) > 1:
         raise InputError(f"the sets have different numbers of coordinates: {dims}.")
+    (first, one), *others = sets.items()
+    for name, other in others:
+        _require_same_order(first, one.names, name, other.names)
     return sets
 
 
+def _require_same_order(
+    first: str, names: Sequence[str], second: str, others: Sequence[str]
+) -> None:
+    """Refuse sets that have a coordinate of one name at different places."""
+    place = {name: j for j, name in enumerate(names)}
+    for j, name in enumerate(others):
+        if place.get(name, j) != j:
+            raise InputError(
+                f"{printable(name)} is coordinate {place[name]} of {printable(first)} and "
+                f"coordinate {j} of {printable(second)}: expected one order, the density's. For a "
+                "data frame, frame[columns] puts the columns in order."
+            )
+
+
+def _enter_set(draws: Any, independent: bool | None, run: RunOptions) -> Samples:
+    return enter_draws(draws, run, independent=independent, held_by="sw.compare")
+
+
+def _targets(target: Any, sets: dict[str, Samples]) -> Mapping[str, Any]:
+    """The density for each set: one for all, unless only scores at the draws are known."""
+    if not isinstance(target, Mapping):
+        if isinstance(target, ScoresAtDraws):
+            raise InputError(
+                "target is sw.Target.at_draws(scores), the scores at the draws of one set: "
+                "expected those of each, a dict of such targets with the names of the sets."
+            )
+        return dict.fromkeys(sets, target)
+    given = named(target, "target")
+    if given.keys() != sets.keys():
+        raise InputError(
+            f"target is of type dict with the names {sorted(given)}, and the sets are "
+            f"{sorted(sets)}: expected a target for each set, all of one density."
+        )
+    return given
+
+
 def _grams(
-    method: KSD, sets: dict[str, Samples], target: AbstractTarget, run: RunOptions
+    method: KSD, scored: dict[str, tuple[AbstractTarget, Samples]], run: RunOptions
 ) -> dict[str, Gram]:
     """The pairs of each set, under one kernel."""
-    pooled = np.concatenate([s.evenly_spaced(POOLED_ROWS) for s in sets.values()])
+    pooled = np.concatenate([s.evenly_spaced(POOLED_ROWS) for _, s in scored.values()])
     common = KSD(method.kernel.resolve(pooled, run.seed, per_coordinate=False))
+    fitted = {name: common.fitted(samples) for name, (_, samples) in scored.items()}
     return {
-        name: common.fitted(samples).gram(target.score(samples.rows, memory=run.memory), run)
-        for name, samples in sets.items()
+        name: fitted[name].gram(fitted[name].scores(target, run), run)
+        for name, (target, _) in scored.items()
     }
 
 

@@ -13,15 +13,24 @@ and these are called not told apart.
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import steinwise
+from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import require_level
-from steinwise.api.entry import enter_draws, enter_method, enter_target, run_options
+from steinwise.api.entry import (
+    call_named,
+    enter_draws,
+    enter_method,
+    enter_target_of,
+    named,
+    run_options,
+)
 from steinwise.calibration.batch_plan import FEWEST_BATCHES, BatchPlan, plan_for_error
 from steinwise.calibration.batches import cut_into
 from steinwise.calibration.jackknife import leave_one_out, leave_one_out_mean
@@ -29,7 +38,7 @@ from steinwise.calibration.ranking import rank
 from steinwise.conditionals import Linear
 from steinwise.conditionals.base import refuse_target
 from steinwise.draws.samples import Samples
-from steinwise.errors import InputError, SteinwiseWarning, TargetError, TooFewDraws
+from steinwise.errors import InputError, SteinwiseWarning
 from steinwise.kernels import IMQ
 from steinwise.methods.kccsd import KCCSD, FittedKCCSD
 from steinwise.methods.ksd import KSD, FittedKSD
@@ -41,6 +50,7 @@ from steinwise.target import AbstractTarget
 ROWS_PER_CHUNK = 2**14
 
 
+@own_numpy_errors
 def compare_models(
     draws: Any,
     models: Mapping[str, Any],
@@ -107,11 +117,12 @@ def compare_models(
     samples = enter_draws(
         draws, run, names=names, independent=independent, held_by="sw.compare_models"
     )
-    densities = _models(models, samples.dim)
+    densities = _models(models, chosen, samples)
 
     fitted = _prepared(chosen, samples, run)
     statistics = {
-        name: _named(name, _statistic, fitted, density, run) for name, density in densities.items()
+        name: call_named(name, _statistic, _scored(fitted, density, scored), density, run)
+        for name, (density, scored) in densities.items()
     }
     plan = _plan(fitted.samples, list(statistics.values()))
     cut = cut_into(fitted.samples, FEWEST_BATCHES) if plan is None else plan.batches
@@ -125,11 +136,10 @@ def compare_models(
             values[name], replicates = leave_one_out_mean(sums.values[0].sum(axis=0), cut)
         without[name] = None if plan is None else replicates
     ranking = rank(values, without, dict.fromkeys(densities, cut), alpha, seed)
-    learning = fitted.learning if isinstance(fitted, FittedKCCSD) else None
-    notes = [*(() if plan is None else plan.notes), *(() if learning is None else learning.notes())]
+    notes = [*(() if plan is None else plan.notes), *fitted.notes()]
     sentences = tuple(note_text(note) for note in notes)
     for sentence in sentences:
-        warnings.warn(sentence, SteinwiseWarning, stacklevel=2)
+        warnings.warn(sentence, SteinwiseWarning, stacklevel=3)
     return Comparison(
         ranking=ranking.ranked,
         what="model",
@@ -180,21 +190,27 @@ def _prepared(method: KSD | KCCSD, samples: Samples, run: RunOptions) -> FittedK
     return next(method.prepare(samples, None, run))
 
 
-def _models(models: Any, d: int) -> dict[str, AbstractTarget]:
+def _models(
+    models: Any, method: KSD | KCCSD, samples: Samples
+) -> dict[str, tuple[AbstractTarget, Samples]]:
     if not isinstance(models, Mapping) or len(models) < 2:
         raise InputError(
             f"models is of type {type(models).__name__}: expected a dict of at least two "
             'densities, such as {"normal": log_density, "t": other_log_density}.'
         )
-    return {str(name): _named(str(name), enter_target, model, d) for name, model in models.items()}
+    return {
+        name: call_named(name, enter_target_of, method, model, samples)
+        for name, model in named(models, "models").items()
+    }
 
 
-def _named(name: str, function: Callable, *arguments: Any) -> Any:
-    """The function's result, or its complaint with the name of the model."""
-    try:
-        return function(*arguments)
-    except (InputError, TargetError, TooFewDraws) as error:
-        raise type(error)(f"{name}: {error}") from error
+def _scored(
+    fitted: FittedKSD | FittedKCCSD, density: AbstractTarget, samples: Samples
+) -> FittedKSD | FittedKCCSD:
+    """What was fitted to all draws, or to some, with the scores that are known of one model."""
+    if isinstance(fitted, FittedKSD):
+        return replace(fitted, samples=samples)
+    return replace(fitted, samples=fitted.samples.scored_by(density))
 
 
 def _statistic(
@@ -217,7 +233,7 @@ def _statistic(
 def _plan(samples: Samples, statistics: list[AbstractStatistic]) -> BatchPlan | None:
     """Batches that are long enough for every model; None where too few are left for an error."""
 
-    def monitored_columns(start: int, x: np.ndarray) -> np.ndarray:
-        return np.concatenate([s.monitored_columns(start, x) for s in statistics], axis=1)
+    def monitored_columns(start: int, x: np.ndarray, scores: np.ndarray | None) -> np.ndarray:
+        return np.concatenate([s.monitored_columns(start, x, scores) for s in statistics], axis=1)
 
     return plan_for_error(samples, monitored_columns, most=statistics[0].most_batches)

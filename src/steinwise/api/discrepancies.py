@@ -8,9 +8,10 @@ import numpy as np
 from jaxtyping import Float
 
 from steinwise._internal.coordinates import choose_coordinates
+from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import Estimator, is_whole, require_estimator
-from steinwise.api.entry import enter_draws, enter_target, run_options
+from steinwise.api.entry import enter_draws, enter_target_of, run_options
 from steinwise.calibration.batch_plan import BatchPlan, plan_batches
 from steinwise.calibration.batch_sums import BatchSums
 from steinwise.calibration.batches import cut_into
@@ -19,6 +20,7 @@ from steinwise.conditionals import AbstractConditional, Histogram
 from steinwise.draws.samples import Samples
 from steinwise.errors import SteinwiseWarning, TooFewDraws
 from steinwise.kernels import RBF, AbstractKernel
+from steinwise.methods.base import AbstractFitted, AbstractMethod
 from steinwise.methods.fssd import FSSD
 from steinwise.methods.kccsd import KCCSD
 from steinwise.methods.ksd import KSD
@@ -26,9 +28,11 @@ from steinwise.methods.rfsd import RFSD
 from steinwise.methods.sksd import SlicedKSD
 from steinwise.methods.statistics import AbstractStatistic
 from steinwise.results.discrepancy import Discrepancy
+from steinwise.results.wording import note_text
 from steinwise.target import AbstractTarget
 
 
+@own_numpy_errors
 def kccsd(
     draws: Any,
     target: Any,
@@ -39,6 +43,7 @@ def kccsd(
     variant: Literal["norm", "unit-ball"] = "norm",
     split: tuple[float, float, float] = (0.2, 0.1, 0.7),
     coordinates: int | Sequence[str] | Sequence[int] | None = None,
+    standardise: bool = False,
     seed: Any = 0,
     names: Sequence[str] | None = None,
     independent: bool | None = None,
@@ -62,6 +67,10 @@ def kccsd(
         Names or numbers of coordinates: the value is the sum over these. Or how many to draw at
         random: the value is then their sum times d over that number, an unbiased estimate of the
         sum over all, and the standard error counts the choice too.
+    standardise
+        Divide each coordinate by its spread first, as `sw.methods.KCCSD` does by default. Without
+        it the value and the bandwidths are in the units of the draws; a warning says where a
+        bandwidth is far from their spread.
     seed
         An integer or a JAX key.
 
@@ -91,12 +100,16 @@ def kccsd(
         blocks,
         variant,
         split,
+        standardise=standardise,
     )
-    samples, density, run = _enter(draws, target, seed, names, independent, memory, progress)
+    samples, density, run = _enter(
+        method, draws, target, seed, names, independent, memory, progress
+    )
     if coordinates is not None:
         method = method.restricted(choose_coordinates(coordinates, samples.names, seed))
     fitted = next(method.prepare(samples, density, run))
     statistic = fitted.statistic(density, run)
+    _say(fitted)
     per_coordinate = statistic.contributions.mean(axis=0)
     error, _ = _standard_error(fitted.samples, statistic)
     value = float(per_coordinate.sum())
@@ -128,6 +141,7 @@ def _of_all(
     return float(chosen.sum()) * d / m, float(np.sqrt((error * d / m) ** 2 + choice))
 
 
+@own_numpy_errors
 def ksd(
     draws: Any,
     target: Any,
@@ -164,13 +178,14 @@ def ksd(
     """
     require_estimator(estimator)
     method = KSD() if kernel is None else KSD(kernel)
-    samples, density, run = _enter(draws, target, seed, names, independent, memory, None)
+    samples, density, run = _enter(method, draws, target, seed, names, independent, memory, None)
     fitted = method.fitted(samples)
-    statistic = fitted.gram(density.score(samples.rows, memory=run.memory), run)
+    statistic = fitted.gram(fitted.scores(density, run), run)
+    _say(fitted)
     error, sums = _standard_error(samples, statistic)
-    diagonal = statistic.diagonal().sum()
+    own = statistic.diagonal().sum() if estimator == "v" else None
     return Discrepancy(
-        value=float(_pair_mean(sums.values.sum(), diagonal, samples.n, estimator)),
+        value=float(_pair_mean(sums.values.sum(), own, samples.n)),
         standard_error=error,
         per_coordinate=None,
         contributions=None,
@@ -181,6 +196,7 @@ def ksd(
     )
 
 
+@own_numpy_errors
 def fssd(
     draws: Any,
     target: Any,
@@ -219,9 +235,10 @@ def fssd(
     given = RBF("median") if kernel is None else kernel
     find = is_whole(locations)
     method = FSSD(given, locations, optimise=find, null="signs")
-    samples, density, run = _enter(draws, target, seed, names, independent, memory, None)
+    samples, density, run = _enter(method, draws, target, seed, names, independent, memory, None)
     fitted = next(method.prepare(samples, density, run))
     statistic = fitted.statistic(density, run)
+    _say(fitted)
     per_coordinate = statistic.mean_over_pairs()[0]
     return Discrepancy(
         value=float(per_coordinate.sum()),
@@ -233,6 +250,7 @@ def fssd(
     )
 
 
+@own_numpy_errors
 def rfsd(
     draws: Any,
     target: Any,
@@ -270,7 +288,7 @@ def rfsd(
     np.int64(1)
     """
     method = RFSD(kind, features, gamma=gamma, locations=locations)
-    samples, density, run = _enter(draws, target, seed, names, independent, memory, None)
+    samples, density, run = _enter(method, draws, target, seed, names, independent, memory, None)
     statistic = method.fitted(samples).statistic(density, run)
     log_squares = statistic.log_squares()
     log_value = np.logaddexp.reduce(log_squares) / 2
@@ -281,9 +299,9 @@ def rfsd(
             f"RPhiSD is exp({log_value:.6g}), which no float holds: the value is {value:g}. "
             "sw.functional.rfsd_log_squares gives logarithms, which can be compared.",
             SteinwiseWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    plan = _plan(samples, statistic, stacklevel=3)
+    plan = _plan(samples, statistic, stacklevel=4)
     return Discrepancy(
         value=value,
         standard_error=None if plan is None else statistic.standard_error(plan.batches),
@@ -294,6 +312,7 @@ def rfsd(
     )
 
 
+@own_numpy_errors
 def sksd(
     draws: Any,
     target: Any,
@@ -328,13 +347,13 @@ def sksd(
     """
     require_estimator(estimator)
     method = SlicedKSD(slices, RBF("median") if kernel is None else kernel)
-    samples, density, run = _enter(draws, target, seed, names, independent, memory, None)
+    samples, density, run = _enter(method, draws, target, seed, names, independent, memory, None)
     fitted = next(method.prepare(samples, density, run))
     statistic = fitted.statistic(density, run)
+    _say(fitted)
     error, sums = _standard_error(fitted.samples, statistic)
-    diagonals = statistic.diagonal().sum(axis=0)
-    totals, n = sums.values[0].sum(axis=(1, 2)), fitted.samples.n
-    per_coordinate = _pair_mean(totals, diagonals, n, estimator)
+    own = statistic.diagonal().sum(axis=0) if estimator == "v" else None
+    per_coordinate = _pair_mean(sums.values[0].sum(axis=(1, 2)), own, fitted.samples.n)
     return Discrepancy(
         value=float(per_coordinate.sum()),
         standard_error=error,
@@ -345,12 +364,16 @@ def sksd(
     )
 
 
-def _pair_mean(everything: Any, diagonal: Any, n: int, estimator: str) -> Any:
-    """The mean over all pairs, with or without those of a draw with itself."""
-    return everything / n**2 if estimator == "v" else (everything - diagonal) / (n * (n - 1))
+def _pair_mean(different: Any, own: Any, n: int) -> Any:
+    """The mean over pairs of different draws or, with `own`, over all pairs.
+
+    Both are sums: over pairs of different draws, and over those of a draw with itself.
+    """
+    return different / (n * (n - 1)) if own is None else (different + own) / n**2
 
 
 def _enter(
+    method: AbstractMethod,
     draws: Any,
     target: Any,
     seed: Any,
@@ -361,8 +384,16 @@ def _enter(
 ) -> tuple[Samples, AbstractTarget, RunOptions]:
     run = run_options(seed=seed, memory=memory, progress=progress)
     held_by = "a discrepancy by itself"
-    samples = enter_draws(draws, run, names=names, independent=independent, held_by=held_by)
-    return samples, enter_target(target, samples.dim), run
+    given = enter_draws(draws, run, names=names, independent=independent, held_by=held_by)
+    density, samples = enter_target_of(method, target, given)
+    return samples, density, run
+
+
+def _say(fitted: AbstractFitted) -> None:
+    """Warn of a kernel that the draws do not suit; how well a stand-in learned is for a check."""
+    for one in fitted.notes():
+        if one.kind == "bandwidth far":
+            warnings.warn(note_text(one), SteinwiseWarning, stacklevel=4)
 
 
 def _plan(samples: Samples, statistic: AbstractStatistic, *, stacklevel: int) -> BatchPlan | None:
@@ -378,7 +409,7 @@ def _standard_error(
     samples: Samples, statistic: AbstractStatistic
 ) -> tuple[float | None, BatchSums]:
     """The standard error, None where there are too few draws; and the sums."""
-    plan = _plan(samples, statistic, stacklevel=4)
+    plan = _plan(samples, statistic, stacklevel=5)
     batches = cut_into(samples, statistic.most_batches) if plan is None else plan.batches
     sums = list(statistic.batch_sums(batches))
     joined = BatchSums(np.concatenate([s.values for s in sums], axis=1), batches)

@@ -5,18 +5,27 @@ and in the same words, before anything is computed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+
+from steinwise._internal.escaping import printable
 from steinwise._internal.memory import budget_bytes
 from steinwise._internal.random import seed_words
 from steinwise._internal.run_options import RunOptions
+from steinwise._internal.validation import require_choice
 from steinwise.draws.samples import Samples
-from steinwise.errors import InputError
+from steinwise.errors import InputError, TargetError, TooFewDraws
+from steinwise.methods import NAMES, by_name
 from steinwise.methods.base import AbstractMethod
-from steinwise.target import AbstractTarget, as_target
+from steinwise.target import AbstractTarget, ScoresAtDraws, as_target
+from steinwise.target.support import AbstractSupport, discrete_among, real, supports_of
 
 PRECISIONS = ("float64", "float32")
+EFFORTS = ("quick", "standard", "full")
 _Method = TypeVar("_Method", bound=AbstractMethod)
+_Result = TypeVar("_Result")
 
 
 def run_options(
@@ -28,9 +37,15 @@ def run_options(
 ) -> RunOptions:
     """How a computation is to be carried out."""
     seed_words(seed)
-    if dtype not in PRECISIONS:
-        raise InputError(f"dtype is {dtype!r}: expected one of {PRECISIONS}.")
+    require_choice("dtype", dtype, PRECISIONS)
     return RunOptions(seed, budget_bytes(memory), dtype, progress)
+
+
+def enter_effort(effort: Any) -> str:
+    """How much a check may cost."""
+    if not isinstance(effort, str) or effort not in EFFORTS:
+        raise InputError(f"effort is {effort!r}: expected one of {EFFORTS}.")
+    return effort
 
 
 def enter_draws(
@@ -40,9 +55,14 @@ def enter_draws(
     names: Sequence[str] | None = None,
     independent: bool | None = None,
     held_by: str = "",
+    target: Any = None,
 ) -> Samples:
-    """The user's draws; in memory, if something (`held_by`) needs to hold all of them."""
-    samples = Samples.of(draws, names=names, independent=independent)
+    """The user's draws; in memory, if something (`held_by`) needs to hold all of them.
+
+    A `target` says which of their coordinates are discrete.
+    """
+    discrete = partial(discrete_among, getattr(target, "support", real))
+    samples = Samples.entered(draws, names=names, independent=independent, discrete=discrete)
     return samples.loaded(run.memory, held_by) if held_by else samples
 
 
@@ -52,11 +72,157 @@ def enter_places(draws: Any, names: Sequence[str] | None = None) -> Samples:
     return Samples.of(draws, names=names, independent=given)
 
 
-def enter_target(target: Any, d: int) -> AbstractTarget:
-    """The user's density, which takes draws of d coordinates."""
+def named(things: Mapping[Any, Any], what: str) -> dict[str, Any]:
+    """The entries of a user's dict by their names as text, which must differ."""
+    by_name = {str(name): thing for name, thing in things.items()}
+    if len(by_name) < len(things):
+        raise InputError(f"{what} has keys that look the same: {list(things)[:10]}.")
+    return by_name
+
+
+def enter_target(
+    target: Any,
+    samples: Samples,
+    used_by: str,
+    elsewhere: str = "",
+    takes_noise: bool = False,
+    takes: Sequence[str] = ("real",),
+    needs_scores: bool = True,
+) -> tuple[AbstractTarget, Samples]:
+    """The user's density, if it has what is needed, and the draws with the scores it knows.
+
+    It is tried on the first draw. `elsewhere` says why it is evaluated at points that are no draws,
+    "" if it is not; `takes` the kinds of coordinates that can be used.
+    """
     density = as_target(target)
-    density.prepare(d)
-    return density
+    supports = supports_of(density.support, samples.names)
+    _refuse_kinds(supports, samples.names, used_by, takes)
+    require_inside(samples, supports)
+    if isinstance(density, ScoresAtDraws) and elsewhere:
+        raise InputError(
+            f"{used_by} {elsewhere}, and the target has scores at the draws only "
+            f"(sw.Target.at_draws). Pass a log density, or sw.Target.from_score(score). With the "
+            f"scores alone, sw.check takes {_those(_takes_scores)}."
+        )
+    if density.noisy and not takes_noise:
+        raise InputError(
+            f"{used_by} needs exact scores, and the target's are noisy (noisy=True): it multiplies "
+            "a score with itself, or expects the same number twice. Pass the score of all data. "
+            f"With noisy ones, sw.check takes {_those(_takes_noise)}."
+        )
+    if isinstance(density, ScoresAtDraws):
+        samples = samples.with_scores(density.scores, density)
+    _prepare(density, samples)
+    if needs_scores and not density.has_scores(samples.dim):
+        raise InputError(
+            f"{used_by} needs scores, and the target has values of its log density only. sw.check "
+            f"takes it with {_those(_takes_values)}. Or pass a score to sw.Target.from_score."
+        )
+    density.try_draw(samples.take(np.arange(1))[0])
+    return density, samples.scored_by(density)
+
+
+def _prepare(density: AbstractTarget, samples: Samples) -> None:
+    """Try the density on the dimension of the draws; where it fails, on their other axis."""
+    try:
+        density.prepare(samples.dim)
+    except (InputError, TargetError) as error:
+        try:
+            density.prepare(samples.n_draws)
+        except (InputError, TargetError):
+            raise error from None
+        several = samples.n_chains > 1
+        shape = samples.values.shape if several else samples.values.shape[1:]
+        fix = "np.swapaxes(draws, 1, 2)" if several else "draws.T"
+        raise InputError(
+            f"draws have shape {shape}, {samples.n_draws} draws of {samples.dim} "
+            f"coordinates, and the density takes {samples.n_draws} coordinates: did you mean {fix}?"
+        ) from error
+
+
+def enter_target_of(
+    method: AbstractMethod, target: Any, samples: Samples
+) -> tuple[AbstractTarget, Samples]:
+    """The user's density, if it has what a method needs, and the draws with the scores it knows."""
+    needs = method.elsewhere, method.takes_noisy_scores, method.takes, method.needs_scores
+    return enter_target(target, samples, f"the method {method.name!r}", *needs)
+
+
+def _refuse_kinds(
+    supports: Sequence[AbstractSupport], names: Sequence[str], used_by: str, takes: Sequence[str]
+) -> None:
+    """Refuse coordinates of a kind that cannot be used, by name."""
+    wrong = [j for j, support in enumerate(supports) if support.kind not in takes]
+    if not wrong:
+        return
+    name, support = names[wrong[0]], supports[wrong[0]]
+    more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+    able = _those(lambda method: all(supports[j].kind in method.takes for j in wrong))
+    bounded = "or take draws and density to the real line (Jacobian included)"
+    raise InputError(
+        f"{used_by} rests on Stein's identity, which holds on all of R^d, and {printable(name)}"
+        f"{more} is not real: its support is {support!r}. sw.check takes it with {able}"
+        f"{', ' + bounded if support.kind == 'bounded' else ''}."
+    )
+
+
+def require_inside(samples: Samples, supports: Sequence[AbstractSupport]) -> None:
+    """Refuse draws outside of their support, by draw, coordinate and value."""
+    limited = [j for j, support in enumerate(supports) if support.kind != "real"]
+    if not limited:
+        return
+    outside = partial(_outside, supports, limited)
+    wrong = [
+        (span.start + i, j, x) for span, found in samples.map_slabs(outside) for i, j, x in found
+    ]
+    if wrong:
+        row, j, value = wrong[0]
+        chain, draw = divmod(row, samples.n_draws)
+        number = samples.draw_index.draws[draw]
+        where = f"draw {number} of chain {chain}" if samples.n_chains > 1 else f"draw {number}"
+        raise InputError(
+            f"{len(wrong)} values, in {len({i for i, _, _ in wrong})} of {samples.n} draws, are "
+            f"outside of their support; the first is {value:g}, "
+            f"{printable(samples.names[j])} of {where}: expected {supports[j]!r}. Are the draws on "
+            "another scale (a logarithm, say), or in another order than support=?"
+        )
+
+
+def _outside(
+    supports: Sequence[AbstractSupport], limited: Sequence[int], start: int, x: np.ndarray
+) -> list[tuple[int, int, float]]:
+    del start
+    return [
+        (int(i), j, float(x[i, j]))
+        for j in limited
+        for i in np.nonzero(~supports[j].contains(x[:, j]))[0]
+    ]
+
+
+def call_named(name: str, function: Callable[..., _Result], *arguments: Any) -> _Result:
+    """The function's result, or its complaint with the name of the set or model it is about."""
+    try:
+        return function(*arguments)
+    except (InputError, TargetError, TooFewDraws) as error:
+        raise type(error)(f"{printable(name)}: {error}") from error
+
+
+def _takes_scores(method: AbstractMethod) -> bool:
+    return not method.elsewhere
+
+
+def _takes_values(method: AbstractMethod) -> bool:
+    return not method.needs_scores
+
+
+def _takes_noise(method: AbstractMethod) -> bool:
+    return method.takes_noisy_scores
+
+
+def _those(fit: Callable[[AbstractMethod], bool]) -> str:
+    """The methods that fit, as an option of `sw.check`."""
+    *most, last = [repr(name) for name in NAMES if fit(by_name(name)())] or ["..."]
+    return f"method={', '.join(most)} or {last}" if most else f"method={last}"
 
 
 def enter_method(

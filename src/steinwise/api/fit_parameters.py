@@ -6,12 +6,13 @@ from typing import Any
 
 import steinwise
 from steinwise._internal.notes import note
+from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.validation import require_whole
 from steinwise.api.entry import enter_draws, enter_method, run_options
 from steinwise.conditionals import Linear
 from steinwise.conditionals.base import refuse_target
 from steinwise.errors import InputError, SteinwiseWarning
-from steinwise.kernels import IMQ, RBF, AbstractKernel
+from steinwise.kernels import IMQ, AbstractKernel
 from steinwise.methods.kccsd import KCCSD
 from steinwise.methods.ksd import KSD
 from steinwise.optimise.conditional_equations import conditional_problem
@@ -23,10 +24,11 @@ from steinwise.results.wording import note_text
 
 BY_NAME = {
     "ksd": lambda: KSD(IMQ("median")),
-    "kccsd": lambda: KCCSD(Linear(), RBF("median")),
+    "kccsd": lambda: KCCSD(Linear()),
 }
 
 
+@own_numpy_errors
 def fit_parameters(
     log_density: Callable[[Any, Any], Any],
     draws: Any,
@@ -57,9 +59,9 @@ def fit_parameters(
     ----------
     log_density
         ``log_density(theta, x)`` with x of shape (d,), JAX-traceable, up to a constant that may
-        depend on theta. It must be twice differentiable in x and theta. It is compiled once: where
-        it reads data that change between fits, pass a new function (``functools.partial``) each
-        time, since a changed global variable goes unnoticed.
+        depend on theta. It must be twice differentiable in x and theta. It is compiled for every
+        fit; for many fits of one model pass ``jax.jit(log_density)``, which is compiled once and,
+        as always with `jax.jit`, keeps the data that it read from outside the first time.
     draws
         The data, as in `sw.check`.
     theta0
@@ -102,6 +104,7 @@ def fit_parameters(
     )
     layout, start = ParameterLayout.of(theta0)
     model = Model.of(log_density, layout, start, samples.dim)
+    model.try_draw(start, samples.rows[0])
 
     if isinstance(chosen, KSD):
         problem = pair_problem(chosen, model, samples, start, run)
@@ -116,7 +119,7 @@ def fit_parameters(
             notes.append(note("no standard errors"))
     sentences = tuple(note_text(each) for each in notes)
     for sentence in sentences:
-        warnings.warn(sentence, SteinwiseWarning, stacklevel=2)
+        warnings.warn(sentence, SteinwiseWarning, stacklevel=3)
     return ParameterFit(
         vector=solution.theta,
         covariance=None if errors is None else errors.matrix,

@@ -31,11 +31,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
+from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.validation import require_share, require_whole
 from steinwise.api.entry import enter_places, enter_target, run_options
 from steinwise.target.couplings import hessian_couplings, join_coupled
 
 
+@own_numpy_errors
 def markov_graph(
     draws: Any,
     target: Any,
@@ -60,6 +62,7 @@ def markov_graph(
     return couplings(draws, target, points=points, memory=memory) > tolerance
 
 
+@own_numpy_errors
 def coupled_blocks(
     draws: Any,
     target: Any,
@@ -98,6 +101,7 @@ def coupled_blocks(
     return join_coupled(couplings(draws, target, points=points, memory=memory), strength, largest)
 
 
+@own_numpy_errors
 def couplings(
     draws: Any, target: Any, *, points: int = 10, memory: str | int = "1GiB"
 ) -> Float[np.ndarray, "d d"]:
@@ -105,5 +109,5 @@ def couplings(
     require_whole("points", points, least=1)
     run = run_options(memory=memory)
     samples = enter_places(draws)
-    density = enter_target(target, samples.dim)
+    density, _ = enter_target(target, samples, "sw.graphs", "takes scores around the draws")
     return hessian_couplings(density, samples.rows, samples.names, points=points, memory=run.memory)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.validation import require_whole
 from steinwise.api.entry import enter_places, enter_target, run_options
 from steinwise.optimise.point_search import STARTS, PointSearch, place_points
@@ -13,6 +14,7 @@ from steinwise.optimise.regularisation import Regularisation, describe
 from steinwise.results.points import PointSet
 
 
+@own_numpy_errors
 def points(
     draws: Any,
     target: Any,
@@ -75,7 +77,7 @@ def points(
     rule = Regularisation.of(regularised, entropy, m)
     run = run_options(seed=seed, memory=memory, progress=progress)
     samples = enter_places(draws, names)
-    density = enter_target(target, samples.dim)
+    density, _ = enter_target(target, samples, "sw.points", "searches between the draws")
     space = ScaledSpace.of(samples.rows, preconditioner, standardise)
     search = PointSearch(space, density, rule, run.memory)
     placed = place_points(search, samples.rows, m, candidates, run)

@@ -5,14 +5,17 @@ from typing import Any
 
 import numpy as np
 
+from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.validation import require_whole
 from steinwise.api.entry import enter_places, enter_target, run_options
+from steinwise.api.recognition import recognised
 from steinwise.optimise.preconditioned import ScaledSpace
 from steinwise.optimise.regularisation import Regularisation, describe
 from steinwise.optimise.thinning import choose_draws
 from steinwise.results.points import Thinned
 
 
+@own_numpy_errors
 def thin(
     draws: Any,
     target: Any,
@@ -58,7 +61,8 @@ def thin(
         Whether the last two terms are added: the Laplacian correction, without which points
         between modes are chosen, and the entropic term, without which modes get wrong weights.
         They need the log density and 2 n d scores along lines. With False this is Stein thinning
-        as first published, a little better where p has a single mode.
+        as first published, a little better where p has a single mode, from the scores at the draws
+        alone (`sw.Target.at_draws`).
     entropy
         The weight lambda of the entropic term, 1/m by default; with 0 only the correction is added.
     names
@@ -81,22 +85,25 @@ def thin(
     >>> draws[:100] += 5.0  # warm-up
     >>> thinned = sw.thin(draws, sw.Gaussian([0, 0], np.eye(2)), 20)
     >>> print(thinned)  # doctest: +ELLIPSIS
-    Stein thinning (IMQ kernel, median preconditioner, standardised, regularised with entropy 0.05)
-      chosen from         1 chain x 1000 draws
-      points              20, in 2 coordinates
-      squared KSD         0.0... of the first 7, ... of the first 3, ... of the first 1
-      place in the chain  ... from each quarter of the chains
+    20 of 1000 draws chosen to represent the density
+      chosen from  1 chain x 1000 draws
+      points       20, in 2 coordinates
+      discrepancy  0.0... (squared KSD, 0 is best); ... of the first 7, ... of the first 3, ...
+      position     ... from each quarter of the chains
+      method       Stein thinning (IMQ kernel, median preconditioner, ...)
     >>> thinned.indices.min() >= 100
     np.True_
     """
     require_whole("m", m, least=1)
+    draws, target = recognised(draws, target)
     rule = Regularisation.of(regularised, entropy, m)
     run = run_options(memory=memory, progress=progress)
-    samples = enter_places(draws, names)
-    density = enter_target(target, samples.dim)
+    places = enter_places(draws, names)
+    elsewhere = "follows the density along lines (unless regularised=False)" * rule.active
+    density, samples = enter_target(target, places, "sw.thin", elsewhere)
     x = samples.rows
     space = ScaledSpace.of(x, preconditioner, standardise)
-    chosen = choose_draws(x, density, m, space, rule, run)
+    chosen = choose_draws(samples, density, m, space, rule, run)
     chain, draw = np.divmod(chosen.indices, samples.n_draws)
     return Thinned(
         points=x[chosen.indices],
