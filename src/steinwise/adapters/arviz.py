@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from steinwise._internal.escaping import printable
 from steinwise.adapters.common import Block, Variable, samples_of
-from steinwise.adapters.containers import read_group, select, variables
+from steinwise.adapters.containers import read_group, variables
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.target import AbstractTarget, as_target
@@ -65,8 +66,7 @@ def from_arviz(
             f"the space is {model_or_space!r}: expected 'unconstrained' with target=, or the model "
             "that the draws come from, which knows its transforms."
         )
-    dataset = select(read_group(container, group), var_names, coords)
-    draws = variables(dataset)
+    draws = variables(read_group(container, group, var_names, coords))
     if isinstance(model_or_space, str):
         return _already_unconstrained(draws, target, var_names, independent)
     if target is not None:
@@ -86,12 +86,12 @@ def _already_unconstrained(
         )
     if len(draws) > 1 and var_names is None:
         raise InputError(
-            f"the draws have the variables {', '.join(draws)}: pass var_names= in the order in "
-            "which the density takes them."
+            f"the draws have the variables {', '.join(map(printable, draws))}: pass var_names= in "
+            "the order in which the density takes them."
         )
     discrete = [name for name, variable in draws.items() if variable.values.dtype.kind in "iub"]
     if discrete:
-        raise InputError(f"{discrete[0]} is discrete: leave it out of var_names.")
+        raise InputError(f"{printable(discrete[0])} is discrete: leave it out of var_names.")
     blocks = [Block.of(n, v.values, v, elementwise=True) for n, v in draws.items()]
     return samples_of(blocks, independent), as_target(target)
 

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 
 from steinwise.adapters.common import Block, Variable, labels, samples_of, split
+from steinwise.adapters.kept_scores import with_kept_scores
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.target import AbstractTarget, Target
@@ -39,6 +40,13 @@ def from_blackjax(
         states are taken as chains, and positions without states as independent draws; the latter
         are refused if they are autocorrelated, and then need independent=False.
 
+    Returns
+    -------
+    Samples, Target
+        Gradients that the states hold, as those of NUTS, HMC and MALA do, are the scores of the
+        draws, and are not evaluated again: as long as they agree with `logdensity_fn`, which is
+        looked at in a few draws.
+
     Examples
     --------
     >>> import jax, jax.numpy as jnp, steinwise as sw
@@ -69,10 +77,15 @@ def from_blackjax(
     def log_density(x: Any) -> Any:
         return logdensity_fn(jax.tree_util.tree_unflatten(tree, split(x, shapes)))
 
-    samples = samples_of(blocks, independent)
+    samples, target = samples_of(blocks, independent), Target(log_density)
     if independent is None and not has_states and order == "draw":
         samples = Samples.of(samples.values[0], names=samples.names)
-    return samples, Target(log_density)
+    kept = jax.tree.leaves(getattr(states, "logdensity_grad", None))
+    if len(kept) == len(leaves):
+        gradients = [_chain_draw_first(np.asarray(leaf), order) for leaf in kept]
+        flat = [leaf.reshape(*leaf.shape[:2], -1) for leaf in gradients]
+        samples = with_kept_scores(samples, target, np.concatenate(flat, axis=2))
+    return samples, target
 
 
 def _leading_axes(states: Any) -> Axes:

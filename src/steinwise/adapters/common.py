@@ -1,15 +1,16 @@
 """What the adapters share: labels of coordinates, flat draws, checks of parameters."""
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from steinwise.draws.samples import Samples
+from steinwise.draws.samples import ConstrainedScale, Samples
 from steinwise.errors import InputError
 from steinwise.target import AbstractTarget, Target
+from steinwise.target.support import real
 
 NAMES_SHOWN = 5  # in an error message
 
@@ -78,14 +79,56 @@ def labels(name: str, index: Sequence[Sequence[str]]) -> list[str]:
     return [f"{name}[{', '.join(entry)}]" for entry in itertools.product(*index)]
 
 
-def samples_of(blocks: Iterable[Block], independent: bool | None) -> Samples:
-    """The coordinates of all parameters as one Samples."""
+def samples_of(
+    blocks: Iterable[Block], independent: bool | None, discrete: Collection[int] = ()
+) -> Samples:
+    """The coordinates of all parameters as one Samples; discrete ones may be constant."""
     blocks = list(blocks)
-    flat = [
-        block.values.reshape(*block.values.shape[:2], -1).astype(np.float64) for block in blocks
-    ]
     names = [label for block in blocks for label in block.labels]
-    return Samples.of(np.concatenate(flat, axis=2), names=names, independent=independent)
+    return Samples.entered(
+        flat_entries([block.values for block in blocks]),
+        names=names,
+        independent=independent,
+        discrete=lambda _: discrete,
+    )
+
+
+def with_models_scale(
+    samples: Samples,
+    names: Sequence[str],
+    values: np.ndarray,
+    constrain: Callable[[np.ndarray], np.ndarray],
+) -> Samples:
+    """The same draws, which know their parameters on the scale of the model (tau, not log tau).
+
+    Parameters
+    ----------
+    samples
+        Unconstrained draws.
+    names, values
+        The entries of all parameters, and their draws (chain, draw, entry). An entry that is a
+        coordinate as it stands, or that never changes, as in a corner of a matrix, is left out.
+    constrain
+        From unconstrained draws (n, d) to all entries, (n, entry).
+    """
+    entries = values.reshape(-1, len(names))
+    coordinates = dict(zip(samples.names, samples.rows.T, strict=True))
+
+    def differs(name: str, entry: np.ndarray) -> bool:
+        return name not in coordinates or not np.array_equal(coordinates[name], entry)
+
+    vary = np.ptp(entries, axis=0) > 0
+    chosen = [k for k, name in enumerate(names) if vary[k] and differs(name, entries[:, k])]
+    if not chosen:
+        return samples
+    scale = ConstrainedScale(tuple(names[k] for k in chosen), lambda x: constrain(x)[:, chosen])
+    return replace(samples, constrained=scale)
+
+
+def flat_entries(parameters: Sequence[np.ndarray]) -> np.ndarray:
+    """Draws (chain, draw, ...) of several parameters as (chain, draw, entry)."""
+    flat = [values.reshape(*values.shape[:2], -1).astype(np.float64) for values in parameters]
+    return np.concatenate(flat, axis=2)
 
 
 def split(x: Any, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
@@ -97,7 +140,16 @@ def split(x: Any, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
     ]
 
 
-def host_target(evaluate: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]) -> AbstractTarget:
+def split_rows(x: np.ndarray, shapes: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
+    """Draws (n, d) cut into arrays of n times these shapes."""
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
+    parts = np.split(x, ends[:-1], axis=1)
+    return [part.reshape(len(x), *shape) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def host_target(
+    evaluate: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], support: Any = real
+) -> AbstractTarget:
     """A target from a function (n, d) -> log densities (n,) and scores (n, d).
 
     A target asks for both at the same points in turn, so the last result is kept.
@@ -111,7 +163,9 @@ def host_target(evaluate: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]])
             last_points, last_result = x.copy(), evaluate(x)
         return last_result
 
-    return Target.from_score(lambda x: values_and_scores(x)[1], lambda x: values_and_scores(x)[0])
+    return Target.from_score(
+        lambda x: values_and_scores(x)[1], lambda x: values_and_scores(x)[0], support=support
+    )
 
 
 def by_rows(
@@ -159,12 +213,3 @@ def require_parameters(
                 "density to test against; coords of chain and draw are fine. Or was the model "
                 "built on other data than the draws?"
             )
-
-
-def refuse_discrete(names: Sequence[str]) -> None:
-    """Refuse a model with discrete parameters, by name."""
-    if names:
-        raise InputError(
-            f"discrete parameters cannot be checked: {', '.join(names[:NAMES_SHOWN])}. Stein's "
-            "identity needs a density on the real line. Sum them out of the model, or fix them."
-        )

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from steinwise._internal.escaping import printable
 from steinwise._internal.optional import require
 from steinwise.adapters.common import Variable
 from steinwise.errors import InputError
@@ -13,10 +14,31 @@ from steinwise.errors import InputError
 SUFFIXES = (".nc", ".netcdf", ".h5", ".zarr")
 
 
-def read_group(container: Any, group: str) -> Any:
-    """One group of a container as an xarray Dataset; no other group is read."""
+def read_group(
+    container: Any,
+    group: str,
+    var_names: Sequence[str] | str | None = None,
+    coords: Mapping[str, Any] | None = None,
+) -> Any:
+    """One group of a container as an xarray Dataset, or a part of it.
+
+    Of a file nothing else is read: no other group, and no variable that is not in `var_names`.
+    """
     if isinstance(container, (str, os.PathLike)):
-        return _open(Path(container), group)
+        return _read_file(Path(container), group, var_names, coords)
+    return _select(_group_of(container, group), var_names, coords)
+
+
+def has_group(container: Any, group: str) -> bool:
+    """Whether an InferenceData or a DataTree has a group; False for anything else."""
+    if hasattr(container, "children") and hasattr(container, "to_dataset"):
+        return group in container.children
+    if hasattr(container, "groups") and not hasattr(container, "data_vars"):
+        return group in [name.strip("/") for name in container.groups()]
+    return False
+
+
+def _group_of(container: Any, group: str) -> Any:
     if hasattr(container, "children") and hasattr(container, "to_dataset"):  # a DataTree
         node, groups = container.children.get(group), list(container.children)
         if node is None and "draw" in container.dims:
@@ -37,20 +59,28 @@ def read_group(container: Any, group: str) -> Any:
     raise InputError(f"there is no group {group!r}: the container has {groups}. Pass group=.")
 
 
-def _open(path: Path, group: str) -> Any:
+def _read_file(
+    path: Path,
+    group: str,
+    var_names: Sequence[str] | str | None,
+    coords: Mapping[str, Any] | None,
+) -> Any:
     xarray = require("xarray", "io", "reading a file")
-    if not path.exists():
-        raise InputError(f"there is no file {path}.")
-    if path.is_dir():
-        _refuse_pickles(path)
-    # groups always have metadata of their own, but consolidated metadata may be missing
-    options = {"engine": "zarr", "consolidated": False} if path.is_dir() else {}
+    shown = printable(str(path))
     try:
+        if not path.exists():
+            raise InputError(f"there is no file {shown}.")
+        if path.is_dir():
+            _refuse_pickles(path)
+        # groups always have metadata of their own, but consolidated metadata may be missing
+        options = {"engine": "zarr", "consolidated": False} if path.is_dir() else {}
         with xarray.open_dataset(path, group=group, **options) as dataset:
-            return dataset.load()
-    except (KeyError, OSError) as error:
+            return _select(dataset, var_names, coords).load()
+    except (InputError, ModuleNotFoundError):
+        raise
+    except Exception as error:  # a broken file can make its reader raise anything
         raise InputError(
-            f"group {group!r} of {path} cannot be read: {error}. ArviZ saves the draws in "
+            f"group {group!r} of {shown} cannot be read: {error}. ArviZ saves the draws in "
             "the group 'posterior'; pass group= for another."
         ) from error
 
@@ -65,12 +95,16 @@ def _refuse_pickles(path: Path) -> None:
             )
 
 
-def select(
+def _select(
     dataset: Any, var_names: Sequence[str] | str | None, coords: Mapping[str, Any] | None
 ) -> Any:
     """The variables `var_names` of a dataset at the labels `coords`."""
     if var_names is not None:
+        if isinstance(var_names, (set, frozenset)):
+            raise InputError("var_names is a set, which has no order: expected a list of names.")
         wanted = [var_names] if isinstance(var_names, str) else list(var_names)
+        if len(set(wanted)) < len(wanted):
+            raise InputError(f"var_names has a name twice: {wanted}.")
         unknown = [name for name in wanted if name not in dataset.data_vars]
         if unknown:
             raise InputError(

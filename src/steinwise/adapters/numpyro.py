@@ -1,33 +1,39 @@
-"""NumPyro: MCMC, and SVI with its guide."""
+"""NumPyro: MCMC, with discrete sites or without, and SVI with its guide."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-from steinwise._internal.compiled import precision
 from steinwise._internal.optional import require
 from steinwise._internal.random import stream
 from steinwise.adapters.common import (
     Block,
     Variable,
-    refuse_discrete,
-    require_parameters,
+    flat_entries,
+    labels,
     samples_of,
     split,
+    split_rows,
+    with_models_scale,
+)
+from steinwise.adapters.edges import Space, require_space
+from steinwise.adapters.numpyro_sites import (
+    Model,
+    Values,
+    elementwise,
+    is_discrete,
+    latent_sites,
+    map_draws,
+    site_supports,
 )
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.target import AbstractTarget, Target
-
-
-class Model(NamedTuple):
-    """A NumPyro model with the arguments of its run."""
-
-    function: Callable[..., Any]
-    args: tuple
-    kwargs: Mapping[str, Any]
+from steinwise.target.support import AbstractSupport, discrete_among, real
 
 
 def from_numpyro(
@@ -38,10 +44,12 @@ def from_numpyro(
     kwargs: Mapping[str, Any] | None = None,
     n_draws: int = 1000,
     seed: Any = 0,
+    space: Space = "unconstrained",
 ) -> tuple[Samples, AbstractTarget]:
     """Draws and density of a NumPyro run, on the unconstrained space of its latent sites.
 
-    Deterministic and observed sites are left out; a discrete latent site is refused.
+    Deterministic and observed sites are left out. Discrete latent sites (of DiscreteHMCGibbs,
+    MixedHMC or HMCGibbs) stay as they are, with the support that their distribution has.
 
     Parameters
     ----------
@@ -54,11 +62,16 @@ def from_numpyro(
         an MCMC they are known from its run.
     n_draws, seed
         For an SVI: the number of draws to take from the guide, and their seed.
+    space
+        "unconstrained": sites go through NumPyro's transforms, and the density has their Jacobian.
+        "constrained": they stay on their own scale, and the density is that of the model. That
+        takes sites whose entries have ranges of their own, and no simplex, for example.
 
     Returns
     -------
     Samples, Target
-        For ``sw.check(*sw.from_numpyro(mcmc))``. Draws of a guide are independent.
+        For ``sw.check(*sw.from_numpyro(mcmc))``, which is ``sw.check(mcmc)``. Draws of a guide are
+        independent.
 
     Examples
     --------
@@ -74,10 +87,12 @@ def from_numpyro(
     Samples(1 chain x 500 draws, 1 coordinate: tau)
     """
     infer = require("numpyro.infer", "numpyro", "from_numpyro")
+    require_space(space)
+    enter = unconstrained if space == "unconstrained" else constrained
     if isinstance(mcmc_or_svi, infer.MCMC):
         model = model_of(mcmc_or_svi, args, kwargs)
         draws = mcmc_or_svi.get_samples(group_by_chain=True)
-        return unconstrained({n: Variable.of(v) for n, v in draws.items()}, model, None)
+        return enter({n: Variable.of(v) for n, v in draws.items()}, model, None)
     if not isinstance(mcmc_or_svi, infer.SVI):
         raise InputError(
             f"from_numpyro got a {type(mcmc_or_svi).__name__}: expected a numpyro.infer.MCMC that "
@@ -97,7 +112,7 @@ def from_numpyro(
         raise InputError(
             f"the guide failed on its arguments: {error}. Pass args= and kwargs= as to svi.run."
         ) from error
-    return unconstrained({n: Variable.of(v[None]) for n, v in draws.items()}, model, True)
+    return enter({n: Variable.of(v[None]) for n, v in draws.items()}, model, True)
 
 
 def model_of(mcmc: Any, args: tuple | None = None, kwargs: Mapping | None = None) -> Model:
@@ -118,69 +133,132 @@ def model_of(mcmc: Any, args: tuple | None = None, kwargs: Mapping | None = None
 def unconstrained(
     draws: Mapping[str, Variable], model: Model, independent: bool | None
 ) -> tuple[Samples, AbstractTarget]:
-    """Constrained draws of the sites of a model, and its density, on the unconstrained space."""
+    """Draws of the latent sites of a model, and its density, on the unconstrained space.
+
+    Discrete sites stay as they are: the model is conditioned on them.
+    """
     util = require("numpyro.infer.util", "numpyro", "from_numpyro")
-    handlers = require("numpyro.handlers", "numpyro", "from_numpyro")
-    sites = _latent_sites(draws, model)
-    function = handlers.seed(model.function, rng_seed=0)  # some models ask for a key
-    constrained = {name: draws[name].values for name in sites}
+    sites = latent_sites(draws, model)
+    given = {name: draws[name].values for name in sites}
+    discrete = [name for name, site in sites.items() if is_discrete(site)]
+    supports, left_open = site_supports(sites, given, discrete, model)
+    arguments = model.args, model.kwargs
 
-    def unconstrain(draw: dict[str, Any]) -> dict[str, Any]:
-        return util.unconstrain_fn(function, model.args, model.kwargs, draw)
+    def unconstrain(draw: Values) -> Values:
+        whole, other = _divided(draw, discrete)
+        return whole | util.unconstrain_fn(_conditioned(model, whole), *arguments, other)
 
-    free = _map_draws(unconstrain, constrained)
-    blocks = {
-        name: Block.of(name, free[name], draws[name], elementwise=_elementwise(site["fn"].support))
-        for name, site in sites.items()
-    }
-    shapes = [block.shape for block in blocks.values()]
+    def constrain(position: Values) -> Values:
+        whole, other = _divided(position, discrete)
+        return whole | util.constrain_fn(_conditioned(model, whole), *arguments, other)
+
+    free = map_draws(unconstrain, given)
+    layout = _Layout.of(draws, free, sites, supports)
 
     def log_density(x: Any) -> Any:
-        position = dict(zip(blocks, split(x, shapes), strict=True))
-        return -util.potential_energy(function, model.args, model.kwargs, position)
+        position = layout.values(x)
+        whole, other = _divided(position, discrete)
+        value = -util.potential_energy(_conditioned(model, whole), *arguments, other)
+        return _where_possible(value, constrain(position), discrete, model) if left_open else value
 
-    return samples_of(blocks.values(), independent), Target(log_density)
+    def on_the_models_scale(x: np.ndarray) -> np.ndarray:
+        found = map_draws(constrain, layout.rows(x))
+        return flat_entries([found[name] for name in sites])[0]
+
+    names = [label for name in sites for label in labels(name, draws[name].index)]
+    entries = flat_entries([given[name] for name in sites])
+    samples = with_models_scale(layout.samples(independent), names, entries, on_the_models_scale)
+    return samples, Target(log_density, support=layout.support)
 
 
-def _latent_sites(draws: Mapping[str, Variable], model: Model) -> dict[str, dict[str, Any]]:
-    """The latent sites of the model in the order of its code."""
+def constrained(
+    draws: Mapping[str, Variable], model: Model, independent: bool | None
+) -> tuple[Samples, AbstractTarget]:
+    """Draws of the latent sites of a model, and its density, on their own scale."""
+    util = require("numpyro.infer.util", "numpyro", "from_numpyro")
+    sites = latent_sites(draws, model)
+    given = {name: draws[name].values for name in sites}
+    discrete = [name for name, site in sites.items() if is_discrete(site)]
+    supports, left_open = site_supports(sites, given, list(sites), model)
+    layout = _Layout.of(draws, given, sites, supports)
+
+    def log_density(x: Any) -> Any:
+        position = layout.values(x)
+        value, _ = util.log_density(model.seeded, model.args, dict(model.kwargs), position)
+        return _where_possible(value, position, discrete, model) if left_open else value
+
+    return layout.samples(independent), Target(log_density, support=layout.support)
+
+
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """The coordinates of a target: which entries of which sites they are, and where they live."""
+
+    blocks: dict[str, Block]
+    kinds: dict[str, type]  # of discrete sites: bool or int
+    support: list[AbstractSupport]
+
+    @classmethod
+    def of(
+        cls,
+        draws: Mapping[str, Variable],
+        values: Mapping[str, np.ndarray],
+        sites: Mapping[str, dict[str, Any]],
+        supports: Mapping[str, list[AbstractSupport]],
+    ) -> "_Layout":
+        """For values of sites on some scale; those without supports are real."""
+        blocks, every = {}, []
+        for name, site in sites.items():
+            own_label = name in supports or elementwise(site["fn"].support)
+            blocks[name] = Block.of(name, values[name], draws[name], elementwise=own_label)
+            entries = int(np.prod(blocks[name].shape))
+            every += supports.get(name, [real] * entries)
+        kinds = {
+            name: bool if draws[name].values.dtype.kind == "b" else int
+            for name, site in sites.items()
+            if is_discrete(site)
+        }
+        return cls(blocks, kinds, every)
+
+    @property
+    def _shapes(self) -> list[tuple[int, ...]]:
+        return [block.shape for block in self.blocks.values()]
+
+    def values(self, x: Any) -> Values:
+        """The sites of one draw (d,), discrete ones as whole numbers."""
+        parts = zip(self.blocks, split(x, self._shapes), strict=True)
+        return {n: part.astype(self.kinds.get(n, part.dtype)) for n, part in parts}
+
+    def rows(self, x: np.ndarray) -> dict[str, np.ndarray]:
+        """The sites of draws (n, d), as one chain."""
+        parts = zip(self.blocks, split_rows(x, self._shapes), strict=True)
+        return {n: part[None].astype(self.kinds.get(n, part.dtype)) for n, part in parts}
+
+    def samples(self, independent: bool | None) -> Samples:
+        discrete = discrete_among(self.support, [""] * len(self.support))
+        return samples_of(self.blocks.values(), independent, discrete)
+
+
+def _divided(values: Values, discrete: list[str]) -> tuple[Values, Values]:
+    """Discrete sites, and all others."""
+    return {name: values[name] for name in discrete}, {
+        name: value for name, value in values.items() if name not in discrete
+    }
+
+
+def _conditioned(model: Model, values: Values) -> Callable[..., Any]:
+    """The model with these sites given: their density still counts, no transform is asked for."""
+    if not values:
+        return model.seeded
     handlers = require("numpyro.handlers", "numpyro", "from_numpyro")
-    first = {name: variable.values[0, 0] for name, variable in draws.items()}
-    substituted = handlers.seed(handlers.substitute(model.function, data=first), rng_seed=0)
-    try:
-        trace = handlers.trace(substituted).get_trace(*model.args, **model.kwargs)
-    except TypeError as error:
-        raise InputError(
-            f"the model failed on its arguments: {error}. Pass args= and kwargs= as to run()."
-        ) from error
-    for name, site in trace.items():
-        if site["type"] == "plate" and site["args"][1] not in (None, site["args"][0]):
-            raise InputError(
-                f"the plate {name} takes {site['args'][1]} of {site['args'][0]} at random, so the "
-                "density changes from call to call. Pass args= or kwargs= that make it take all."
-            )
-    latent = {n: s for n, s in trace.items() if s["type"] == "sample" and not s["is_observed"]}
-    refuse_discrete([name for name, site in latent.items() if site["fn"].support.is_discrete])
-    require_parameters(draws, {n: np.shape(s["value"]) for n, s in latent.items()}, "the model")
-    return latent
+    return handlers.condition(model.seeded, data=values)
 
 
-def _map_draws(function: Callable, draws: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """A function of one draw applied to all draws, in 64 bit unless the model cannot."""
-    mapped = jax.jit(jax.vmap(jax.vmap(function)))
-    with precision():
-        try:
-            wide = {name: np.asarray(values, np.float64) for name, values in draws.items()}
-            return jax.tree.map(np.asarray, mapped(wide))
-        except TypeError:  # a carry or a branch that is fixed in 32 bit
-            pass
-    return jax.tree.map(np.asarray, mapped(draws))
+def _where_possible(value: Any, draw: Values, discrete: list[str], model: Model) -> Any:
+    """A log density, or that of 0 where a discrete site is beyond its ends.
 
-
-def _elementwise(support: Any) -> bool:
-    """Whether the transform to the support acts on each entry separately."""
-    distributions = require("numpyro.distributions", "numpyro", "from_numpyro")
-    transform = distributions.biject_to(support)
-    while isinstance(transform, distributions.transforms.IndependentTransform):
-        transform = transform.base_transform
-    return transform.domain.event_dim == 0 and transform.codomain.event_dim == 0
+    NumPyro's own may have any value there: that of a categorical site takes the nearest category.
+    """
+    trace = model.trace(draw)
+    inside = [jnp.all(trace[name]["fn"].support(draw[name])) for name in discrete]
+    return jnp.where(jnp.all(jnp.stack(inside)), value, -jnp.inf)

@@ -12,8 +12,10 @@ from steinwise.adapters.common import (
     host_target,
     labels,
     require_parameters,
+    with_models_scale,
 )
 from steinwise.adapters.containers import read_group, variables
+from steinwise.adapters.kept_scores import cmdstan_scores, with_kept_scores
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.target import AbstractTarget
@@ -54,16 +56,19 @@ def from_stan(
     Returns
     -------
     Samples, Target
-        Entries are counted from 0, as in ArviZ: Stan's ``theta[1]`` is ``theta[0]``.
+        Entries are counted from 0, as in ArviZ: Stan's ``theta[1]`` is ``theta[0]``. Gradients in
+        CmdStan's diagnostic files (``save_latent_dynamics=True``) are the scores of the draws, and
+        are not evaluated again.
 
     Examples
     --------
     With BridgeStan and CmdStanPy, where `data` is the same file in both::
 
         model = bridgestan.StanModel("model.stan", data="data.json")
-        result = sw.check(*sw.from_stan(fit, model))
+        result = sw.check(fit, model)  # which is sw.check(*sw.from_stan(fit, model))
     """
-    return unconstrained(_draws(fit, group), model, independent)
+    samples, target = unconstrained(_draws(fit, group), model, independent)
+    return with_kept_scores(samples, target, cmdstan_scores(fit, samples.n_draws)), target
 
 
 def unconstrained(
@@ -84,6 +89,12 @@ def unconstrained(
     flat = np.array([_unconstrain(stan, draw(position), position) for position in positions])
     names = _labels(stan, flat.shape[1], draws)
     samples = Samples.of(flat.reshape(chains, count, -1), names=names, independent=independent)
+    entries = np.stack([draws[name].values[(..., *index)] for name, index in stan.entries], axis=2)
+
+    def constrain(x: np.ndarray) -> np.ndarray:
+        return np.array([stan.constrain(row) for row in x])
+
+    samples = with_models_scale(samples, _entry_labels(stan, draws), entries, constrain)
     stan.value_and_gradient(samples.rows[0])  # at a draw an error is an error, not density 0
     return samples, host_target(by_rows(stan.value_and_gradient, STAN_ERRORS))
 
@@ -159,6 +170,17 @@ def _entry(name: str) -> tuple[str, tuple[int, ...]]:
     if ":" in name or not all(i.isdigit() for i in index):
         raise InputError(f"{name} is part of a tuple or a complex number: neither is supported.")
     return parameter, tuple(int(i) - 1 for i in index)
+
+
+def _entry_labels(stan: Model, draws: Mapping[str, Variable]) -> list[str]:
+    """The names of the entries of all parameters."""
+    return [
+        label
+        for name, index in stan.entries
+        for label in labels(
+            name, [(axis[i],) for axis, i in zip(draws[name].index, index, strict=True)]
+        )
+    ]
 
 
 def _labels(stan: Model, dim: int, draws: Mapping[str, Variable]) -> list[str]:

@@ -51,7 +51,7 @@ def from_torch(
     values_and_scores = _differentiable(torch, log_prob, tensor.reshape(-1, samples.dim))
 
     def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        at = torch.as_tensor(x, dtype=tensor.dtype, device=tensor.device)
+        at = torch.tensor(x, dtype=tensor.dtype, device=tensor.device)  # a copy
         values, scores = (result.detach().cpu().numpy() for result in values_and_scores(at))
         return values.astype(np.float64), scores.astype(np.float64)
 
@@ -64,11 +64,11 @@ def _differentiable(torch: Any, log_prob: Callable, rows: Any) -> Callable[[Any]
     def summed(x: Any) -> tuple[Any, Any]:
         x = x.detach().requires_grad_(True)
         with torch.enable_grad():
-            values = log_prob(x)
+            values = log_prob(x.clone())  # which log_prob may write into
             (scores,) = torch.autograd.grad(values.sum(), x)
         return values, scores
 
-    vectorised = torch.func.vmap(torch.func.grad_and_value(log_prob))
+    vectorised = torch.func.vmap(torch.func.grad_and_value(lambda x: log_prob(x.clone())))
 
     def mapped(x: Any) -> tuple[Any, Any]:
         scores, values = vectorised(x)
@@ -83,7 +83,7 @@ def _differentiable(torch: Any, log_prob: Callable, rows: Any) -> Callable[[Any]
     if _takes_batches(torch, log_prob, few):
         return summed
     try:
-        value = log_prob(few[0])
+        value = log_prob(few[0].clone())
     except Exception as error:
         raise TargetError(
             f"log_prob failed on one draw of shape ({d},) and dtype {rows.dtype}: "
@@ -113,7 +113,7 @@ def _differentiable(torch: Any, log_prob: Callable, rows: Any) -> Callable[[Any]
 def _takes_batches(torch: Any, log_prob: Callable, rows: Any) -> bool:
     """Whether log_prob maps (n, d) to (n,), row by row; the n of the trial must not be d."""
     try:
-        values, first = log_prob(rows), log_prob(rows[:1])
+        values, first = log_prob(rows.clone()), log_prob(rows[:1].clone())
     except Exception:  # a function of one draw may refuse a batch
         return False
     shapes = getattr(values, "shape", None), getattr(first, "shape", None)

@@ -1,0 +1,151 @@
+"""The latent sites of a NumPyro model: which there are, and where they live."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from steinwise._internal.compiled import precision
+from steinwise._internal.optional import require
+from steinwise.adapters.common import NAMES_SHOWN, Variable, require_parameters
+from steinwise.adapters.edges import bounded_supports, discrete_supports, refuse_joint_support
+from steinwise.errors import InputError
+from steinwise.target.support import AbstractSupport
+
+Values = dict[str, Any]  # of sites, by name
+
+
+class Model(NamedTuple):
+    """A NumPyro model with the arguments of its run."""
+
+    function: Callable[..., Any]
+    args: tuple
+    kwargs: Mapping[str, Any]
+
+    @property
+    def seeded(self) -> Callable[..., Any]:
+        """The function where some site asks for a key."""
+        handlers = require("numpyro.handlers", "numpyro", "from_numpyro")
+        return handlers.seed(self.function, rng_seed=0)
+
+    def trace(self, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """All sites where the latent ones have these values."""
+        handlers = require("numpyro.handlers", "numpyro", "from_numpyro")
+        substituted = handlers.seed(handlers.substitute(self.function, data=values), rng_seed=0)
+        return handlers.trace(substituted).get_trace(*self.args, **self.kwargs)
+
+
+class Ends(NamedTuple):
+    """The least and the largest value of every entry of a site; infinite where there is none."""
+
+    low: Any
+    high: Any
+
+
+def latent_sites(draws: Mapping[str, Variable], model: Model) -> dict[str, dict[str, Any]]:
+    """The latent sites of the model in the order of its code."""
+    first = {name: variable.values[0, 0] for name, variable in draws.items()}
+    try:
+        trace = model.trace(first)
+    except TypeError as error:
+        raise InputError(
+            f"the model failed on its arguments: {error}. Pass args= and kwargs= as to run()."
+        ) from error
+    for name, site in trace.items():
+        if site["type"] == "plate" and site["args"][1] not in (None, site["args"][0]):
+            raise InputError(
+                f"the plate {name} takes {site['args'][1]} of {site['args'][0]} at random, so the "
+                "density changes from call to call. Pass args= or kwargs= that make it take all."
+            )
+    latent = {n: s for n, s in trace.items() if s["type"] == "sample" and not s["is_observed"]}
+    summed_out = [n for n, s in latent.items() if is_discrete(s) and n not in draws]
+    if summed_out:
+        raise InputError(
+            f"the draws have no {', '.join(summed_out[:NAMES_SHOWN])}: discrete sites that the "
+            "sampler summed out. The density here is that of all sites: draw them as well "
+            "(numpyro.infer.DiscreteHMCGibbs), or write the model without them (MixtureSameFamily)."
+        )
+    require_parameters(draws, {n: np.shape(s["value"]) for n, s in latent.items()}, "the model")
+    return latent
+
+
+def is_discrete(site: dict[str, Any]) -> bool:
+    return bool(site["fn"].support.is_discrete)
+
+
+def elementwise(support: Any) -> bool:
+    """Whether the transform to the support acts on each entry separately."""
+    if support.is_discrete:
+        return True
+    distributions = require("numpyro.distributions", "numpyro", "from_numpyro")
+    transform = distributions.biject_to(support)
+    while isinstance(transform, distributions.transforms.IndependentTransform):
+        transform = transform.base_transform
+    return transform.domain.event_dim == 0 and transform.codomain.event_dim == 0
+
+
+def site_supports(
+    sites: dict[str, dict[str, Any]], draws: dict[str, np.ndarray], chosen: list[str], model: Model
+) -> tuple[dict[str, list[AbstractSupport]], bool]:
+    """The supports of all entries of some sites, on their own scale.
+
+    And whether a discrete one has an end that depends on other sites, and is left open.
+    """
+    for name in chosen:
+        if _ends(sites[name]["fn"].support) is None:
+            refuse_joint_support(name, sites[name]["fn"].support)
+
+    def ends_of(draw: Values) -> dict[str, Ends]:
+        trace = model.trace(draw)
+        found = {}
+        for name in chosen:
+            ends = _ends(trace[name]["fn"].support)
+            assert ends is not None
+            shape = jnp.shape(draw[name])
+            found[name] = Ends(*(jnp.broadcast_to(jnp.asarray(end, float), shape) for end in ends))
+        return found
+
+    supports: dict[str, list[AbstractSupport]] = {}
+    left_open = False
+    for name, ends in (map_draws(ends_of, draws) if chosen else {}).items():
+        if is_discrete(sites[name]):
+            supports[name], some = discrete_supports(*ends)
+            left_open |= some
+        else:
+            supports[name] = bounded_supports(name, *ends)
+    return supports, left_open
+
+
+def _ends(support: Any) -> Ends | None:
+    """The ends of a constraint that holds for each entry by itself; None of another one."""
+    constraints = require("numpyro.distributions.constraints", "numpyro", "from_numpyro")
+    if isinstance(support, constraints.independent):
+        return _ends(support.base_constraint)
+    if support is constraints.boolean:
+        return Ends(0, 1)
+    if support is constraints.real:
+        return Ends(-np.inf, np.inf)
+    if isinstance(support, (constraints.integer_interval, constraints.interval)):
+        return Ends(support.lower_bound, support.upper_bound)
+    if isinstance(support, (constraints.integer_greater_than, constraints.greater_than)):
+        return Ends(support.lower_bound, np.inf)
+    if isinstance(support, constraints.less_than):
+        return Ends(-np.inf, support.upper_bound)
+    return None
+
+
+def map_draws(function: Callable[[Values], Any], draws: dict[str, np.ndarray]) -> Any:
+    """A function of one draw applied to all draws, in 64 bit unless the model cannot."""
+    mapped = jax.jit(jax.vmap(jax.vmap(function)))
+    with precision():
+        try:
+            wide = {
+                name: values.astype(np.float64) if values.dtype.kind == "f" else values
+                for name, values in draws.items()
+            }
+            return jax.tree.map(np.asarray, mapped(wide))
+        except TypeError:  # a carry or a branch that is fixed in 32 bit
+            pass
+    return jax.tree.map(np.asarray, mapped(draws))
