@@ -1,0 +1,30 @@
+"""A report on a terminal: the verdict in colour, and no row of the table broken inside a word."""
+
+import shutil
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from steinwise.cli.answers import as_options
+
+if TYPE_CHECKING:
+    from steinwise.results.text import Line
+
+NARROWEST = 20  # columns: on less, a terminal breaks lines no worse than we would
+
+
+def for_a_terminal(lines: "Iterable[Line]", out: TextIO) -> str:
+    """The lines of a report as they go to `out`."""
+    width = max(shutil.get_terminal_size().columns, NARROWEST) if out.isatty() else None
+    shown = []
+    for given in lines:
+        in_table = given.last_column is not None
+        line = given if in_table else given._replace(text=as_options(given.text))
+        if line.role == "misfit":
+            shown.append(click.style(line.text, fg="red", bold=True))
+        elif line.role == "no misfit":
+            shown.append(click.style(line.text, fg="green"))
+        else:
+            shown += [line.text] if width is None else line.broken(width)
+    return "\n".join(shown)
