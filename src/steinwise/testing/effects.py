@@ -1,0 +1,47 @@
+"""What changed, and by how much, in the functions whose ranks are not uniform."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from steinwise.results.invariance import Change
+from steinwise.testing.quantities import Quantity
+
+CLEAR = 3.0  # standard errors from which a change of a mean is told
+FAR = 10.0  # standard deviations beyond which a value counts as one there
+
+
+def change_of(
+    quantity: Quantity,
+    moved: Float[np.ndarray, "n k"],
+    exact: Float[np.ndarray, "n m"],
+    pvalue: float,
+) -> Change:
+    """The change from exact draws to draws that steps have moved, one row per chain."""
+    finite = exact[np.isfinite(exact)]
+    centre, sd = finite.mean(), max(finite.std(), np.finfo(float).tiny)
+    low, high = centre - FAR * sd, centre + FAR * sd
+    moved, exact = np.clip(moved, low, high), np.clip(exact, low, high)
+    difference = moved.mean(axis=1) - exact.mean(axis=1)
+    shift = difference.mean() / sd
+    error = difference.std(ddof=1) / np.sqrt(len(difference)) / sd
+    kind = {
+        "value": "shift" if abs(shift) > CLEAR * error else "shape",
+        "square": "spread",
+        "product": "dependence",
+        "log density": "log density",
+        "own": "function",
+    }.get(quantity.kind, quantity.kind)
+    ratio = float(np.sqrt(moved.mean() / exact.mean())) if kind == "spread" else 1.0
+    return Change(quantity.name, kind, float(pvalue), float(shift), ratio)
+
+
+def not_finite(names: Sequence[str], moved: Float[np.ndarray, "n k d"]) -> tuple[Change, ...]:
+    """The coordinates that steps have led to NaN or infinity, which no invariant step does."""
+    wrong = np.atleast_1d(~np.isfinite(moved).all(axis=(0, 1)))
+    return tuple(
+        Change(name, "not finite", 0.0, 0.0, 1.0)
+        for name, is_wrong in zip(names, wrong, strict=True)
+        if is_wrong
+    )

@@ -1,0 +1,122 @@
+"""The functions of a draw whose ranks are looked at."""
+
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from steinwise.errors import InputError
+from steinwise.target import Target
+from steinwise.target.support import discrete_among
+from steinwise.testing.exact_target import ExactTarget
+
+SCORE_KINDS = ("score", "squared score", "value times score")
+
+
+class Quantity(NamedTuple):
+    """What is ranked.
+
+    Of coordinates a "value", "square", "product", or one of `SCORE_KINDS`; the "log density"; or an
+    "own" function of the user's.
+    """
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return self.name if self.kind in ("log density", "own") else f"{self.kind} of {self.name}"
+
+
+class Quantities:
+    """Functions of a draw: of its coordinates, of its scores, its log density, and the user's.
+
+    Of each coordinate x, in units of its sd around its mean, and the score s along it: x, x^2, the
+    product with the next coordinate, s, s^2 and x s. The first terms of a check are made of s and
+    x s; they see what a coordinate does given the others, where its marginal hides it.
+    """
+
+    def __init__(
+        self,
+        target: ExactTarget,
+        own: Mapping[str, Callable] | None,
+        *,
+        host: bool,
+        leading: int | None = None,
+    ) -> None:
+        """With `leading`, only so many of the first coordinates are looked at by themselves."""
+        _require_functions(own)
+        own = own or {}
+        self._target = target
+        names = target.names[:leading]
+        self._looked_at = len(names)
+        self._density = target.as_target()
+        self._scored = _with_scores(target, self._density, len(names))
+        self.listed = (
+            *(Quantity("value", name) for name in names),
+            *(Quantity("square", name) for name in names),
+            *(Quantity("product", f"{a} and {b}") for a, b in pairwise(names)),
+            *(Quantity(kind, names[j]) for kind in SCORE_KINDS for j in self._scored),
+            Quantity("log density", "log density"),
+            *(Quantity("own", name) for name in own),
+        )
+        in_jax = [target.log_density, *(() if host else own.values())]
+        self._on_host = list(own.values()) if host else []
+        # one compiled function; every value must be a number
+        self._compiled = jax.jit(
+            jax.vmap(lambda x: jnp.stack([jnp.reshape(f(x), ()) for f in in_jax]))
+        )
+
+    def __call__(self, points: Float[np.ndarray, "n k d"]) -> Float[np.ndarray, "n k f"]:
+        """The values of all quantities at these points.
+
+        Points that are equal have equal values, to the last bit: each is evaluated once. Otherwise
+        rounding, not chance, would decide between a point and the same point after a rejection.
+        """
+        flat = points.reshape(-1, points.shape[-1])
+        distinct, which = np.unique(flat, axis=0, return_inverse=True)
+        count = len(distinct)
+        # as many as there are points, for a compiled function
+        distinct = np.concatenate([distinct, flat[: len(flat) - count]])
+        scaled = ((distinct - self._target.mean) / self._target.sd)[:, : self._looked_at]
+        columns = [scaled, scaled**2, scaled[:, :-1] * scaled[:, 1:]]
+        if self._scored.size:
+            scores = self._scores(distinct)
+            columns += [scores, scores**2, scaled[:, self._scored] * scores]
+        columns.append(self._compiled(distinct))
+        for function in self._on_host:
+            own = [float(function(x)) for x in distinct[:count]]
+            columns.append(np.resize(own, (len(distinct), 1)))
+        values = np.concatenate([np.asarray(c, np.float64) for c in columns], axis=1)
+        values[np.isnan(values)] = -np.inf  # has a rank too
+        return values[which.reshape(-1)].reshape(*points.shape[:2], -1)
+
+    def _scores(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n c"]:
+        """Derivatives of the log density, in units of the coordinates' sds; not always finite."""
+        at_draws = x[:, self._scored, None]
+        slopes = self._density.line_values(x, self._scored, at_draws)[1]
+        assert slopes is not None
+        return slopes[..., 0] * self._target.sd[self._scored]
+
+
+def _with_scores(target: ExactTarget, density: Target, looked_at: int) -> Int[np.ndarray, " c"]:
+    """The coordinates along which the log density has a derivative."""
+    if not density.has_scores(target.dim):
+        return np.arange(0)
+    discrete = discrete_among(target.support, target.names)
+    return np.setdiff1d(np.arange(looked_at), discrete)
+
+
+def _require_functions(own: Any) -> None:
+    if own is None:
+        return
+    if not isinstance(own, Mapping) or not all(
+        isinstance(name, str) and callable(function) for name, function in own.items()
+    ):
+        raise InputError(
+            f"functions is {own!r}: expected a dict from names to functions of one point (d,) with "
+            "a number as value."
+        )
