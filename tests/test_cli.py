@@ -10,8 +10,8 @@ import click
 import numpy as np
 import pytest
 
-from steinwise import cli, methods
-from steinwise.cli import run
+from steinwise import methods
+from steinwise.cli import cli, run
 
 TARGET = """
 import jax.numpy as jnp
@@ -63,6 +63,43 @@ def test_draws_that_fit_and_draws_that_do_not(folder: Path, capsys, target: str)
     assert "Misfit" in printed.out
     assert printed.err == ""
     assert "\x1b" not in printed.out  # no colour in a pipe
+
+
+def test_some_coordinates_and_their_names(folder: Path, capsys) -> None:
+    """Catches an option that is not passed on, and a comma inside of brackets."""
+    names = ("--names", "mu,theta[0, 1]")
+    assert call(folder, "check", "wrong.npz", *names, "--coordinates", "theta[0, 1]") == 1
+    printed = capsys.readouterr().out
+    assert "theta[0, 1]" in printed
+    assert "\n  mu " not in printed
+    assert call(folder, "check", "wrong.npz", "--coordinates", "1", "--effort", "quick") in (0, 1)
+    capsys.readouterr()
+    assert call(folder, "check", "wrong.npz", "--coordinates", "nu") == 2
+    assert "there is no coordinate 'nu'" in capsys.readouterr().err
+
+
+def test_the_page_says_where_its_draws_come_from(folder: Path, capsys) -> None:
+    """Catches a page that nobody can tell from last week's, and a file written in silence."""
+    page = folder / "out.html"
+    assert call(folder, "check", "wrong.npz", "--report", str(page)) == 1
+    assert capsys.readouterr().err == f"wrote {page}\n"
+    text = page.read_text(encoding="utf-8")
+    assert f"<dt>draws</dt><dd>{folder / 'wrong.npz'}</dd>" in text
+    assert "target.py:normal</dd>" in text
+    assert "<dt>date</dt><dd>20" in text
+    assert f"steinwise check {folder / 'wrong.npz'} --report {page}" in text
+
+
+def test_messages_name_options_of_the_command_line(folder: Path, capsys) -> None:
+    """Catches a message that asks for an argument of a function."""
+    chain = np.cumsum(np.random.default_rng(0).normal(size=(200, 2)), axis=0)
+    np.save(folder / "chain.npy", chain)
+    assert call(folder, "check", "chain.npy") == 2
+    message = capsys.readouterr().err
+    assert "The fix is --chain for one chain" in message
+    assert "pass --independent if" in message
+    assert call(folder, "check", "right.npz", "--bootstraps", "5") == 2
+    assert "--bootstraps is 5" in capsys.readouterr().err
 
 
 def test_json_and_picture(folder: Path, capsys) -> None:
@@ -164,7 +201,7 @@ def test_info_demo_and_help(tmp_path: Path, capsys) -> None:
     assert run(["demo", str(tmp_path)]) == 0
     assert (tmp_path / "demo.png").exists()
     assert run(["--help"]) == 0
-    assert "Exit status: 0 when the draws fit" in capsys.readouterr().out
+    assert "0 when no misfit was found, 1 when one was" in capsys.readouterr().out
 
 
 def test_colour_on_demand_only(folder: Path, capsys, monkeypatch) -> None:
@@ -263,7 +300,7 @@ def test_help_and_parsing_load_no_jax() -> None:
 
 def test_every_method_can_be_chosen() -> None:
     """Catches a second list of methods, and a file that is not named as its method is."""
-    (option,) = (o for o in cli.check.params if o.name == "method")
+    (option,) = (o for o in cli.commands["check"].params if o.name == "method")
     assert isinstance(option.type, click.Choice)
     assert tuple(option.type.choices) == methods.NAMES
     assert [methods.by_name(name).name for name in methods.NAMES] == list(methods.NAMES)
@@ -280,3 +317,173 @@ def test_shell_completion() -> None:
         text=True,
     )
     assert "check" in found.stdout
+
+
+# -- targets that misbehave ------------------------------------------------------------------------
+
+BAD_TARGETS = {
+    "import sys\nsys.exit(0)\n": r"raised SystemExit \(line 2\): 0",
+    "import sys\nsys.exit('no data')\n": r"raised SystemExit \(line 2\): no data",
+    "x = 1\nraise GeneratorExit\n": r"raised GeneratorExit \(line 2\)",
+    "def normal():\n    raise SystemExit(0)\n": r"raised SystemExit \(line 2\): 0",
+    "def normal():\n    return 1 / 0\n": r"raised ZeroDivisionError \(line 2\)",
+    "def normal():\n    return input()\n": r"raised OSError|raised EOFError",
+    "class Mute(Exception):\n    __str__ = None\nraise Mute\n": r"raised Mute \(line 3\): its mess",
+    "def normal(x):\n    raise SystemExit(0)\n": "target ended the run by SystemExit: 0",
+    "x = (1,\n\n\ny z)\n": r"raised SyntaxError \(line 4\): invalid syntax",
+    "import numpy as np\n\nnp.zeros(3).reshape(2, 2)\n": r"raised ValueError \(line 3\)",
+    "def __getattr__(name):\n    raise SystemExit(0)\n": r"raised SystemExit \(line 2\)",
+    "normal = None\n": "None",
+}
+
+
+@pytest.mark.parametrize("source", BAD_TARGETS)
+def test_a_target_that_ends_the_run_is_no_fit(folder: Path, capsys, source: str) -> None:
+    """Catches exit status 0, "the draws fit", without a check."""
+    (folder / "target.py").write_text(source)
+    assert call(folder, "check", "right.npz") == 2
+    printed = capsys.readouterr()
+    assert re.search(BAD_TARGETS[source], printed.err)
+    assert "Traceback" not in printed.err
+    assert printed.out == ""
+
+
+WANDERING = """
+from __future__ import annotations
+import os, sys, tempfile
+from dataclasses import dataclass
+import numpy as np
+import steinwise as sw
+
+os.chdir(tempfile.gettempdir())
+print("loading")
+
+@dataclass
+class Settings:
+    scale: float = 1.0
+
+def score(x):
+    import helper
+    print("called")
+    return helper.score(x)
+
+normal = sw.Target.from_score(score)
+"""
+
+
+def test_a_target_that_prints_wanders_off_and_imports_late(
+    folder: Path, capsys, monkeypatch
+) -> None:
+    """Catches JSON with the target's words in it, and files sought where the target went."""
+    monkeypatch.chdir(folder)
+    (folder / "target.py").write_text(WANDERING)
+    (folder / "helper.py").write_text("def score(x):\n    return -x\n")
+    options = ["--target", "target.py:normal", "--method", "ksd", "--json", "--plot", "out.svg"]
+    path = list(sys.path)
+    assert run(["check", "right.npz", *options]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["method"] == "ksd"
+    assert printed.err.startswith("loading\ncalled\n")
+    assert (folder / "out.svg").exists()
+    assert sys.path == path
+
+
+# -- outputs ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "file", "message"),
+    [
+        ("--report", "missing/out.html", "there is no folder"),
+        ("--report", "right.npz", "are read from"),
+        ("--plot", "right.npz", "--plot ends in '.npz': expected one of"),
+        ("--report", "target.py", "are read from"),
+        ("--plot", "out.xyz", "--plot ends in '.xyz': expected one of ."),
+        ("--plot", "out", "--plot ends in nothing"),
+        ("--report", ".", "a folder"),
+    ],
+)
+def test_outputs_are_checked_before_the_work(
+    folder: Path, capsys, monkeypatch, option: str, file: str, message: str
+) -> None:
+    """Catches a verdict that is lost after all the work, and an input that is written over."""
+    monkeypatch.setattr("steinwise.api.check.plan_batches", lambda *_, **__: 1 / 0)
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    assert call(folder, "check", "right.npz", option, str(folder / file)) == 2
+    assert message in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_one_file_for_two_outputs_is_refused(folder: Path, capsys) -> None:
+    both = str(folder / "out.svg")
+    assert call(folder, "check", "right.npz", "--report", both, "--plot", both) == 2
+    assert "expected two files" in capsys.readouterr().err
+
+
+def test_the_verdict_is_printed_even_if_a_file_cannot_be_written(
+    folder: Path, capsys, monkeypatch
+) -> None:
+    def fails(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("steinwise.results.html.page", fails)
+    arguments = ["--report", str(folder / "out.html"), "--plot", "out.png"]
+    assert call(folder, "check", "wrong.npz", *arguments) == 3
+    printed = capsys.readouterr()
+    assert "Misfit: the draws do not fit" in printed.out
+    assert "--report could not be written" in printed.err
+    assert (folder / "out.png").exists()
+    assert not (folder / "out.html").exists()
+    assert not list(folder.glob(".steinwise*"))
+
+
+def test_a_demo_that_cannot_be_written_is_answered(folder: Path, capsys) -> None:
+    assert run(["demo", str(folder / "target.py")]) == 2
+    assert "cannot be made" in capsys.readouterr().err
+
+
+# -- sets that are mixed up ------------------------------------------------------------------------
+
+
+def test_two_sets_of_one_name_are_refused(folder: Path, capsys) -> None:
+    target = f"{folder / 'target.py'}:normal"
+    assert run(["compare", f"a={folder / 'right.npz'}", "--target", target]) == 2
+    assert "expected NAME=DRAWS NAME=DRAWS" in capsys.readouterr().err
+    sets = [f"a={folder / 'right.npz'}", f"a={folder / 'wrong.npz'}"]
+    assert run(["compare", *sets, "--target", f"{folder / 'target.py'}:normal"]) == 2
+    assert "the name 'a' was given to more than one set" in capsys.readouterr().err
+
+
+def test_scores_at_the_draws_take_the_place_of_a_target(folder: Path, capsys) -> None:
+    for name, status in (("right", 0), ("wrong", 1)):
+        draws = np.load(folder / f"{name}.npz")["draws"]
+        np.save(folder / "scores.npy", -draws)
+        np.savez(folder / "both.npz", draws=draws, scores=-draws, names=["mu", "tau"])
+        options = [str(folder / "both.npz"), "--json", "--scores"]
+        printed = []
+        for scores in ("scores.npy", "both.npz"):
+            assert run(["check", *options, str(folder / scores)]) == status
+            printed.append(json.loads(capsys.readouterr().out))
+        assert printed[0] == printed[1]
+        assert printed[0]["method"] == "scores"
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], "--target FILE.py:NAME, the density, or --scores FILE"),
+        (["--target", "a.py:b", "--scores", "{}/scores.npy"], "or --scores FILE"),
+        (["--scores", "{}/missing.npy"], "there is no file"),
+        (["--scores", "{}/few.npy"], r"scores have shape \(6, 2\), and the draws \(200, 2\)"),
+        (["--scores", "{}/turned.csv"], "in another order than the draws"),
+        (["--scores", "{}/scores.npy", "--method", "transported"], "sw.check takes method="),
+    ],
+)
+def test_scores_that_cannot_be_used(folder: Path, capsys, options, expected: str) -> None:
+    draws = np.load(folder / "right.npz")["draws"]
+    np.save(folder / "scores.npy", -draws)
+    rows = "\n".join(f"{tau},{mu}" for mu, tau in -draws)
+    (folder / "turned.csv").write_text(f"tau,mu\n{rows}\n")
+    given = [option.format(folder) for option in options]
+    assert run(["check", str(folder / "right.npz"), *given]) == 2
+    assert re.search(expected, " ".join(capsys.readouterr().err.split()))

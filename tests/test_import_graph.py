@@ -29,13 +29,15 @@ orbits:        errors _internal target
 conditionals:  errors _internal target orbits
 results:       errors _internal draws
 calibration:   errors _internal draws results
-functional:    kernels
+estimates:     errors _internal draws target orbits calibration results
+functional:    _internal kernels
 methods:       errors _internal draws kernels target orbits conditionals calibration results functional
 optimise:      errors _internal draws kernels target conditionals calibration functional methods
-api:           errors _internal steinwise draws kernels target conditionals calibration results methods optimise
 adapters:      errors _internal draws target
-demo:          steinwise target api
-cli:           errors steinwise draws target results methods api adapters demo
+api:           errors _internal steinwise draws kernels target conditionals adapters calibration estimates results methods optimise
+testing:       errors _internal target results
+demo:          errors _internal steinwise api
+cli:           errors _internal steinwise draws target results methods api adapters demo
 __main__:      cli
 """  # noqa: E501
 MAY_IMPORT: dict[str, set[str]] = {

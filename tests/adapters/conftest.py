@@ -11,6 +11,7 @@ with warnings.catch_warnings():  # what they warn of when imported is not ours
     warnings.simplefilter("ignore")
     import arviz  # noqa: F401
     import blackjax  # noqa: F401
+    import emcee  # noqa: F401
     import h5netcdf  # noqa: F401
     import numpyro  # noqa: F401
     import pymc  # noqa: F401

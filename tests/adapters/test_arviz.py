@@ -157,6 +157,17 @@ def test_results_go_back_into_the_users_container(idata, posterior):
     assert tree["stein"].attrs["method"] == "transported"
 
 
+def test_a_summary_is_a_dataset_and_joins_that_of_arviz(idata):
+    samples, target = sw.from_arviz(
+        idata, "unconstrained", target=sw.Gaussian(np.zeros(3), np.eye(3)), var_names="theta"
+    )
+    answers = sw.summary(samples, target, sweeps=1)
+    found, frame = answers.to_dataset(), answers.to_dataframe()
+    np.testing.assert_allclose(found["corrected_sd"].values, frame["corrected_sd"])
+    assert found.attrs["sweeps"] == 1
+    assert list(frame.index) == ["theta[a]", "theta[b]", "theta[c]"]  # as az.summary has them
+
+
 def test_a_result_without_coordinates_or_with_a_key_is_a_dataset_too(tmp_path):
     draws = np.random.default_rng(0).normal(size=(60, 2))
     target = sw.Gaussian([0, 0], np.eye(2))

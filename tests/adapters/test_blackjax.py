@@ -144,3 +144,9 @@ def test_a_single_state_is_refused(states):
     last = jax.tree.map(lambda leaf: leaf[-1, 0], states)
     with pytest.raises(sw.InputError, match="Was only the last state kept"):
         sw.from_blackjax(last, log_density)
+
+
+def test_states_are_recognised(states):
+    """Catches `sw.check(states, logdensity)` that needs the adapter by name."""
+    expected = sw.check(*sw.from_blackjax(states, log_density))
+    assert sw.check(states, log_density).pvalue == expected.pvalue

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pyarrow
 import pyarrow.parquet
@@ -102,3 +103,80 @@ def test_a_zarr_array_is_checked_by_chunk(tmp_path: Path) -> None:
     with pytest.warns(sw.SteinwiseWarning, match="one in 9 draws was tested"):
         thinned = sw.check(samples, lambda x: -0.5 * (x**2).sum(), evaluations=1e5)
     assert thinned.draws.n_draws < 500
+
+
+@pytest.mark.parametrize("shape", [(400, 2), (4, 100, 2)])
+def test_arrays_of_zarr_and_hdf5_in_both_shapes(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    """Catches an axis that only NumPy and Dask can add."""
+    draws = X.reshape(shape)
+    target = sw.Gaussian([0, 0], np.eye(2))
+    expected = sw.check(draws, target, method="ksd").pvalue
+    stored = zarr.open_array(tmp_path / "a.zarr", mode="w", shape=shape, dtype="f8", chunks=shape)
+    stored[:] = draws
+    assert sw.check(stored, target, method="ksd").pvalue == expected
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for name, chunks in (("chunked", True), ("contiguous", None)):
+            dataset = file.create_dataset(name, data=draws, chunks=chunks)
+            assert not sw.Samples.of(dataset).in_memory
+            assert sw.check(dataset, target, method="ksd").pvalue == expected
+        empty = file.create_dataset("empty", dtype="f8", data=h5py.Empty("f8"))
+        with pytest.raises(sw.InputError, match="empty HDF5 dataset"):
+            sw.Samples.of(empty)
+    with pytest.raises(sw.InputError, match="Was the file closed"):
+        sw.Samples.of(dataset)
+
+
+def test_variables_that_would_be_dropped_or_mixed_are_refused(folder: Path, capsys) -> None:
+    arguments = ["check", str(folder / "run.nc"), "--target", f"{folder / 'target.py'}:normal"]
+    arguments += ["--space", "unconstrained", "--var-names", "theta,theta"]
+    assert run(arguments) == 2
+    assert "var_names has a name twice: ['theta', 'theta']" in capsys.readouterr().err
+    with pytest.raises(sw.InputError, match="var_names is a set, which has no order"):
+        sw.from_arviz(folder / "run.nc", "unconstrained", target=sum, var_names={"theta"})  # type: ignore[arg-type]
+
+
+def test_parquet_without_a_number_in_every_entry(tmp_path: Path) -> None:
+    table = pyarrow.table({"a": [0.5, None], "b": [1.5, 2.5]})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(sw.InputError, match=r"column a of .* has 1 missing values"):
+        read_draws(tmp_path / "a.parquet")
+    pyarrow.parquet.write_table(
+        pyarrow.table({"a": [0.5, 1.5], "b": [1, 2]}), tmp_path / "b.parquet"
+    )
+    with pytest.raises(sw.InputError, match=r"column b of .* has integers"):
+        read_draws(tmp_path / "b.parquet")
+    with pytest.raises(sw.InputError, match="more numbers than memory= allows"):
+        read_draws(tmp_path / "a.parquet", memory=31)
+    (tmp_path / "c.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(sw.InputError, match=r"c\.parquet cannot be read"):
+        read_draws(tmp_path / "c.parquet")
+
+
+def test_broken_containers_are_wrong_input(folder: Path, capsys) -> None:
+    """Catches status 3, a failure inside, for a file that is none."""
+    (folder / "text.nc").write_text("no netCDF")
+    (folder / "cut.nc").write_bytes((folder / "run.nc").read_bytes()[:500])
+    (folder / "folder.nc").mkdir()
+    (folder / "text.zarr").write_text("no zarr")
+    (folder / "bad.zarr").mkdir()
+    (folder / "bad.zarr" / "zarr.json").write_bytes(b"\xff\xfe")
+    options = ["--target", f"{folder / 'target.py'}:normal", "--space", "unconstrained"]
+    for name in ("text.nc", "cut.nc", "folder.nc", "text.zarr", "bad.zarr"):
+        assert run(["check", str(folder / name), *options]) == 2, name
+        said = capsys.readouterr().err
+        assert f"{name} cannot be read" in said
+        assert "Traceback" not in said
+
+
+def test_of_a_file_only_the_variables_that_are_asked_for_are_read(folder: Path) -> None:
+    """Catches gigabytes of log likelihoods that are loaded for nothing."""
+    chunk = next((folder / "run.zarr" / "posterior" / "log_lik" / "c").rglob("0"))
+    while chunk.is_dir():
+        chunk = chunk / "0"
+    chunk.write_bytes(b"broken")
+    normal = sw.Gaussian([0, 0], np.eye(2))
+    options = {"target": normal, "var_names": ["theta"]}
+    samples, _ = sw.from_arviz(folder / "run.zarr", "unconstrained", **options)
+    np.testing.assert_array_equal(samples.values, X)
+    with pytest.raises(sw.InputError, match=r"run\.zarr cannot be read"):
+        sw.from_arviz(folder / "run.zarr", "unconstrained", target=normal, var_names=["log_lik"])

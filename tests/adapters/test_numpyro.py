@@ -5,11 +5,16 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
+import pandas
 import pytest
-from numpyro.infer import MCMC, NUTS, SVI, Trace_ELBO, autoguide
+from numpyro.infer import MCMC, NUTS, SVI, Predictive, Trace_ELBO, autoguide
 from numpyro.infer.util import initialize_model
+from scipy import stats
 
 import steinwise as sw
+from steinwise.adapters.common import Variable
+from steinwise.adapters.numpyro import constrained, unconstrained
+from steinwise.adapters.numpyro_sites import Model
 
 Y = jnp.array([0.3, -0.2, 0.5])
 
@@ -40,10 +45,10 @@ LABELS = (
 )
 
 
-def _run(model, *args, draws=300, chains=2, **options):
+def _run(model, *args, draws=300, chains=2, warmup=300, **options):
     mcmc = MCMC(
         NUTS(model),
-        num_warmup=300,
+        num_warmup=warmup,
         num_samples=draws,
         num_chains=chains,
         chain_method="sequential",
@@ -84,6 +89,27 @@ def test_draws_go_where_the_transforms_send_them(both, mcmc):
     np.testing.assert_allclose(
         np.tanh(column["chol.unconstrained[0]"]), given["chol"][..., 1, 0], rtol=1e-6
     )
+
+
+def test_parameters_are_known_on_the_scale_of_the_model(both, mcmc):
+    """tau, not log tau; entries that never change are left out."""
+    samples, _ = both
+    scale = samples.constrained
+    assert scale.names == ("tau", "share", "w[0]", "w[1]", "w[2]", "chol[1, 0]", "chol[1, 1]")
+    draws = mcmc.get_samples(group_by_chain=True)
+    found = scale.values(samples.rows)
+    np.testing.assert_allclose(found[:, 0], np.ravel(draws["tau"]), rtol=1e-5)
+    np.testing.assert_allclose(found[:, 3], np.ravel(draws["w"][..., 1]), rtol=1e-4)
+
+
+def test_a_summary_is_on_the_scale_of_the_model():
+    def model():
+        numpyro.sample("mu", dist.Normal(0.0, 1.0))
+        numpyro.sample("tau", dist.LogNormal(0.0, 0.5))
+
+    answers = sw.summary(*sw.from_numpyro(_run(model)), sweeps=1)
+    assert [quantity.name for quantity in answers.quantities] == ["mu", "tau"]
+    assert abs(answers["tau"].mean - np.exp(0.125)) < 0.15
 
 
 def test_the_density_is_numpyros_with_its_jacobian(both):
@@ -185,18 +211,177 @@ def test_what_is_refused(mcmc):
         sw.from_numpyro(mcmc, args=())  # without its data the model samples y
 
 
-def test_discrete_sites_are_refused_by_name():
-    from numpyro.infer import DiscreteHMCGibbs
+def counts_and_mixtures():
+    rate = numpyro.sample("rate", dist.Gamma(3.0, 2.0))
+    trials = numpyro.sample("trials", dist.Poisson(rate))
+    numpyro.sample("successes", dist.Binomial(trials, 0.4))
+    numpyro.sample("place", dist.DiscreteUniform(0, trials))  # an end that is a parameter
+    with numpyro.plate("data", 2):
+        group = numpyro.sample("group", dist.Categorical(jnp.array([0.2, 0.5, 0.3])))
+        numpyro.sample("x", dist.Normal(jnp.array([-2.0, 0.0, 2.0])[group], 1.0))
+    numpyro.sample("flag", dist.Bernoulli(0.3))
+
+
+@pytest.fixture(scope="module")
+def prior_draws():
+    """Exact draws: without observations the posterior is the prior."""
+    found = Predictive(counts_and_mixtures, num_samples=400)(jax.random.key(3))
+    return {name: np.asarray(values)[None] for name, values in found.items()}
+
+
+def _entered(draws, enter=unconstrained, model=counts_and_mixtures):
+    variables = {name: Variable.of(values) for name, values in draws.items()}
+    return enter(variables, Model(model, (), {}), True)
+
+
+def test_discrete_sites_keep_their_values_and_support(prior_draws):
+    """Catches a transform of a count, an end taken from one draw, an index beyond its end."""
+    samples, target = _entered(prior_draws)
+    support = dict(zip(samples.names, target.support, strict=True))
+    counts, groups = sw.support.integers(0, None), sw.support.integers(0, 2)
+    assert support["rate"] == support["x[0]"] == sw.support.real
+    assert support["trials"] == support["successes"] == support["place"] == counts
+    assert support["group[0]"] == support["group[1]"] == groups
+    assert support["flag"] == sw.support.integers(0, 1)
+    column = dict(zip(samples.names, samples.rows.T, strict=True))
+    np.testing.assert_array_equal(column["trials"], prior_draws["trials"][0])
+    np.testing.assert_allclose(column["rate"], np.log(prior_draws["rate"][0]), rtol=1e-6)
+
+
+def _log_joint(x, *, jacobian):
+    """The model of `counts_and_mixtures` by hand, at a dict of values; log rate as its Jacobian."""
+    means, shares = np.array([-2.0, 0.0, 2.0]), np.array([0.2, 0.5, 0.3])
+    known = [
+        stats.gamma.logpdf(x["rate"], 3.0, scale=0.5),
+        stats.poisson.logpmf(x["trials"], x["rate"]),
+        stats.binom.logpmf(x["successes"], x["trials"], 0.4),
+        stats.randint.logpmf(x["place"], 0, x["trials"] + 1),
+        np.log(shares[x["group"]]).sum() + stats.norm.logpdf(x["x"], means[x["group"]]).sum(),
+        stats.bernoulli.logpmf(x["flag"], 0.3),
+    ]
+    return sum(known) + jacobian * np.log(x["rate"])
+
+
+@pytest.mark.parametrize("enter", [unconstrained, constrained])
+def test_the_log_joint_of_discrete_sites(enter, prior_draws):
+    """By hand, at draws and beyond an end that depends on the draw: no sum over their values."""
+    samples, target = _entered(prior_draws, enter)
+    names, density = list(samples.names), jax.jit(target.log_density)
+    with jax.enable_x64(True):
+        for i in range(8):
+            at = {name: values[0, i] for name, values in prior_draws.items()}
+            row = samples.rows[i].copy()
+            ours = float(density(jnp.asarray(row)))
+            expected = _log_joint(at, jacobian=enter is unconstrained)
+            assert ours == pytest.approx(expected, abs=1e-4)  # the draws are 32 bit
+            row[names.index("place")] = at["trials"] + 1
+            assert float(density(jnp.asarray(row))) == -np.inf
+
+
+def test_right_discrete_draws_fit_and_wrong_ones_are_named(prior_draws):
+    samples, target = _entered(prior_draws)
+    assert sw.check(samples, target).pvalue > 0.05
+    wrong = dict(prior_draws, group=np.random.default_rng(0).permuted(prior_draws["group"], axis=1))
+    assert {c.name for c in sw.check(_entered(wrong)[0], target).flagged} >= {
+        "group[0]",
+        "group[1]",
+    }
+
+
+@pytest.mark.parametrize("kernel", ["gibbs", "mixed"])
+def test_samplers_of_discrete_sites(kernel):
+    """The kernels that draw them, from end to end."""
+    from numpyro.infer import HMC, DiscreteHMCGibbs, MixedHMC
+
+    def model(y):
+        mean = numpyro.sample("mean", dist.Normal(jnp.array([-1.0, 1.0]), 1.0).to_event(1))
+        with numpyro.plate("data", 3):
+            group = numpyro.sample("group", dist.Bernoulli(0.5))
+            numpyro.sample("y", dist.Normal(mean[group], 1.0), obs=y)
+
+    drawn = {
+        "gibbs": DiscreteHMCGibbs(NUTS(model), modified=True),
+        "mixed": MixedHMC(HMC(model, trajectory_length=1.5), num_discrete_updates=8),
+    }[kernel]
+    mcmc = MCMC(drawn, num_warmup=300, num_samples=6000, thinning=6, progress_bar=False)
+    mcmc.run(jax.random.key(0), jnp.array([-0.8, 0.4, 1.1]))
+    samples, target = sw.from_numpyro(mcmc)
+    assert samples.names == ("mean[0]", "mean[1]", "group[0]", "group[1]", "group[2]")
+    assert sw.check(samples, target, alpha=0.01).pvalue > 0.01
+    moved = samples.values.copy()
+    moved[..., 2] = 1 - moved[..., 2]
+    found = sw.check(sw.Samples.of(moved, names=samples.names), target, alpha=0.01)
+    assert "group[0]" in {c.name for c in found.flagged}
+
+
+def test_discrete_sites_that_cannot_change_one_by_one_are_refused():
+    def model():
+        numpyro.sample("votes", dist.Multinomial(5, jnp.array([0.2, 0.8])))
+
+    votes = np.random.default_rng(0).multinomial(5, [0.2, 0.8], size=(1, 50))
+    with pytest.raises(sw.InputError, match=r"votes has the support Multinomial.*none can change"):
+        _entered({"votes": votes}, model=model)
+
+
+def test_discrete_sites_that_were_summed_out_are_named(prior_draws):
+    without = {name: values for name, values in prior_draws.items() if name != "flag"}
+    with pytest.raises(sw.InputError, match=r"the draws have no flag: discrete sites.*summed out"):
+        _entered(without)
+
+
+def bounded_sites():
+    numpyro.sample("mu", dist.Normal(0.0, 1.0))
+    numpyro.sample("tau", dist.HalfNormal(1.0))
+    numpyro.sample("share", dist.Beta(0.5, 0.5))
+    numpyro.sample("angle", dist.VonMises(0.0, 1.0))
+    numpyro.sample("between", dist.Uniform(-1.0, jnp.array([2.0, 3.0])))
+
+
+def test_sites_on_their_own_scale():
+    """Catches a Jacobian, ends of one entry taken for all, and a name that is not the model's."""
+    found = Predictive(bounded_sites, num_samples=400)(jax.random.key(0))
+    draws = {name: np.asarray(values)[None] for name, values in found.items()}
+    samples, target = _entered(draws, constrained, bounded_sites)
+    support = dict(zip(samples.names, target.support, strict=True))
+    assert support.pop("angle") == sw.support.interval(-np.pi, np.pi)
+    assert support == {
+        "mu": sw.support.real,
+        "tau": sw.support.positive,
+        "share": sw.support.interval(0, 1),
+        "between[0]": sw.support.interval(-1, 2),
+        "between[1]": sw.support.interval(-1, 3),
+    }
+    np.testing.assert_array_equal(samples.values[..., 1], draws["tau"].astype(float))
+    result = sw.check(samples, target)
+    assert result.pvalue > 0.05
+    tau = samples.rows[:5, 1]
+    rows = np.tile(samples.rows[0], (5, 1))
+    rows[:, 1] = tau
+    ours = target.log_values(rows)
+    assert ours is not None
+    np.testing.assert_allclose(ours - ours[0], (tau[0] ** 2 - tau**2) / 2, atol=1e-9)
+
+
+def test_spaces_of_a_run():
+    mcmc = _run(lambda: numpyro.sample("tau", dist.HalfNormal(1.0)), draws=900, chains=1)
+    samples, target = sw.from_numpyro(mcmc, space="constrained")
+    np.testing.assert_allclose(samples.rows[:, 0], mcmc.get_samples()["tau"])
+    assert target.support == [sw.support.positive]
+    assert sw.check(samples, target, alpha=0.01).pvalue > 0.01
+    with pytest.raises(sw.InputError, match=r"space is 'own': expected 'unconstrained' or"):
+        sw.from_numpyro(mcmc, space="own")  # type: ignore[arg-type]
+
+
+def test_what_has_no_range_of_its_own_is_refused(mcmc):
+    with pytest.raises(sw.InputError, match=r"w has the support Simplex.*unconstrained"):
+        sw.from_numpyro(mcmc, space="constrained")
 
     def model():
-        k = numpyro.sample("component", dist.Bernoulli(0.4))
-        numpyro.sample("x", dist.Normal(k, 1.0))
+        tau = numpyro.sample("tau", dist.HalfNormal(1.0))
+        numpyro.sample("share", dist.Uniform(0.0, tau))
 
-    kernel = DiscreteHMCGibbs(NUTS(model))
-    mcmc = MCMC(kernel, num_warmup=20, num_samples=20, progress_bar=False)
-    mcmc.run(jax.random.key(0))
-    with pytest.raises(sw.InputError, match="discrete parameters cannot be checked: component"):
-        sw.from_numpyro(mcmc)
+    with pytest.raises(sw.InputError, match=r"bounds of share depend on other parameters.*space="):
+        sw.from_numpyro(_run(model, draws=20, chains=1), space="constrained")
 
 
 def test_a_plate_that_subsamples_is_refused():
@@ -213,8 +398,6 @@ def test_a_plate_that_subsamples_is_refused():
 
 def test_a_draw_at_its_bound_is_named():
     """In 32 bit a draw can round to the bound itself, which the transform sends to infinity."""
-    from steinwise.adapters.common import Variable
-    from steinwise.adapters.numpyro import Model, unconstrained
 
     def model():
         numpyro.sample("share", dist.Beta(2.0, 2.0))
@@ -246,3 +429,84 @@ def test_x64_is_left_on_where_it_was_on():
         sw.from_numpyro(mcmc)
         assert jax.config.read("jax_enable_x64")
     assert not jax.config.read("jax_enable_x64")
+
+
+FEATURES = np.random.default_rng(0).normal(size=(50, 2))
+COUNTS = np.random.default_rng(1).poisson(np.exp(FEATURES @ [0.3, 0.2]))
+
+
+def regression(features, counts):
+    weights = numpyro.sample("weights", dist.Normal(0.0, 1.0).expand([2]).to_event(1))
+    numpyro.sample("counts", dist.Poisson(jnp.exp(features @ weights)), obs=counts)
+
+
+def _data(kind):
+    """The data of a regression in NumPy: copies, so that no test has traced them before."""
+    frame = pandas.DataFrame(FEATURES, columns=["a", "b"]).assign(counts=COUNTS)
+    return {
+        "float64": lambda: (FEATURES.copy(), COUNTS.astype(np.float64)),
+        "float32": lambda: (FEATURES.astype(np.float32), COUNTS.astype(np.float32)),
+        "int64": lambda: (np.round(FEATURES).astype(np.int64), COUNTS.copy()),
+        "bool": lambda: (FEATURES > 0, COUNTS.copy()),
+        "pandas": lambda: (frame[["a", "b"]].to_numpy(), frame["counts"].to_numpy()),
+    }[kind]()
+
+
+def _regression_score(features, counts, weights):
+    wide = np.asarray(features, np.float64)
+    return (counts - np.exp(weights @ wide.T)) @ wide - weights
+
+
+def _mcmc_of_regression(model, *data):
+    return sw.from_numpyro(_run(model, *data, draws=20, chains=1, warmup=20))
+
+
+def _svi_of_regression(model, *data):
+    svi = SVI(model, autoguide.AutoNormal(model), numpyro.optim.Adam(0.05), Trace_ELBO())
+    params = svi.run(jax.random.key(0), 50, *data, progress_bar=False).params
+    return sw.from_numpyro(svi, params=params, args=data, n_draws=20)
+
+
+@pytest.mark.parametrize(
+    ("kind", "ambient"),
+    [
+        *((kind, False) for kind in ("float64", "float32", "int64", "bool", "pandas")),
+        *((kind, True) for kind in ("float64", "int64")),
+    ],
+)
+def test_numpy_data(kind, ambient):
+    """Arrays that NUTS and SVI have traced in 32 bit, in our 64 bit, and the other way round."""
+    data = _data(kind)
+    with jax.enable_x64(ambient):
+        for run in (_mcmc_of_regression, _svi_of_regression):
+            samples, target = run(regression, *data)
+            assert target.prepare(samples.dim) == "float64"
+            features, counts = data
+            expected = _regression_score(features, counts, samples.rows)
+            np.testing.assert_allclose(target.score(samples.rows), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_numpy_data_in_a_closure():
+    """Copies of the arguments would not be enough."""
+    data = _data("float64")
+    for run in (_svi_of_regression, _mcmc_of_regression):
+        samples, target = run(lambda: regression(*data))
+        expected = _regression_score(data[0], data[1], samples.rows)
+        np.testing.assert_allclose(target.score(samples.rows), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_regression_on_numpy_data_from_end_to_end():
+    mcmc = _run(regression, *_data("float64"), draws=400, chains=1)
+    result = sw.check(*sw.from_numpyro(mcmc), alpha=0.01)
+    assert not result.rejected
+    assert result.dtype == "float64"
+
+
+def test_a_run_is_recognised(mcmc):
+    """Catches `sw.check(mcmc)` that asks for a target, or takes another density than its own."""
+    assert sw.check(mcmc).pvalue == sw.check(*sw.from_numpyro(mcmc)).pvalue
+    assert len(sw.summary(mcmc, sweeps=1).quantities) > 0
+    with pytest.raises(sw.InputError, match=r"pass the MCMC itself, sw.check\(mcmc\)"):
+        sw.check(mcmc.get_samples(), jnp.sum)
+    with pytest.raises(sw.InputError, match="a density of its own"):
+        sw.check(mcmc, jnp.sum)

@@ -75,6 +75,30 @@ def test_draws_go_where_the_transforms_send_them(both, posterior):
     np.testing.assert_allclose(column["w.unconstrained[0]"], centred[:, 0], rtol=1e-9, atol=1e-9)
 
 
+def test_parameters_are_known_on_the_scale_of_the_model(both, posterior):
+    """A bound that is a parameter, a simplex, a matrix: constrained and back, in the same order."""
+    samples, _ = both
+    scale = samples.constrained
+    simplex, matrix = [f"w[{k}]" for k in range(3)], [f"chol[{k}]" for k in range(3)]
+    assert scale.names == ("tau", "share", *simplex, *matrix)
+    given = [posterior[name].values[0].reshape(600, -1) for name in ("tau", "share", "w", "chol")]
+    found = scale.values(samples.rows)
+    np.testing.assert_allclose(found, np.concatenate(given, axis=1), rtol=1e-7, atol=1e-9)
+
+
+def test_a_summary_is_on_the_scale_of_the_model():
+    """tau, whose mean is that of a half-normal distribution, not log tau."""
+    with pm.Model() as model:
+        pm.HalfNormal("tau")
+    draws = np.abs(np.random.default_rng(0).normal(size=(1, 600)))
+    posterior = xarray.Dataset({"tau": (("chain", "draw"), draws)})
+    answers = sw.summary(*sw.from_pymc(posterior, model, independent=True), sweeps=1)
+    tau = answers["tau"]
+    assert [quantity.name for quantity in answers.quantities] == ["tau"]
+    assert tau.mean == pytest.approx(draws.mean())
+    assert abs(tau.corrected_mean - np.sqrt(2 / np.pi)) <= tau.corrected_mean_uncertainty
+
+
 def test_the_density_is_pymcs_with_its_jacobian(both, model):
     """The compiled log density of PyMC at the same points, and its gradient."""
     samples, target = both
@@ -184,12 +208,81 @@ def test_what_jax_does_not_have_runs_in_pytensor():
     np.testing.assert_allclose(slopes[:, 0, 0], -draws[0][:, 0])
 
 
-def test_discrete_parameters_are_refused_by_name():
+def test_discrete_variables_keep_their_support():
+    """Catches indices that JAX takes to the nearest, and a derivative along a count."""
+    rng = np.random.default_rng(5)
     with pm.Model() as model:
-        pm.Poisson("count", 3.0)
-    posterior = xarray.Dataset({"count": (("chain", "draw"), np.ones((1, 50), dtype=int))})
-    with pytest.raises(sw.InputError, match="discrete parameters cannot be checked: count"):
-        sw.from_pymc(posterior, model)
+        rate = pm.Gamma("rate", 3.0, 2.0)
+        pm.Poisson("count", rate)
+        group = pm.Categorical("group", [0.2, 0.5, 0.3])
+        pm.Normal("x", group, 1.0)
+    rates = rng.gamma(3.0, 0.5, size=(1, 400))
+    groups = rng.choice(3, size=(1, 400), p=[0.2, 0.5, 0.3])
+    drawn = {
+        "rate": rates,
+        "count": rng.poisson(rates),
+        "group": groups,
+        "x": groups + rng.normal(size=(1, 400)),
+    }
+    posterior = xarray.Dataset({name: (("chain", "draw"), x) for name, x in drawn.items()})
+    samples, target = sw.from_pymc(posterior, model, independent=True)
+    assert samples.names == ("rate", "count", "group", "x")
+    assert sw.check(samples, target).pvalue > 0.05
+    posterior["group"] = (("chain", "draw"), rng.choice(3, size=(1, 400)))
+    samples, _ = sw.from_pymc(posterior, model, independent=True)
+    found = sw.check(samples, target)
+    assert {c.name for c in found.flagged} >= {"group", "x"}
+
+
+def test_variables_on_their_own_scale():
+    """Catches a Jacobian, a bound of one entry taken for all, a name that is not the model's."""
+    rng = np.random.default_rng(6)
+    with pm.Model() as model:
+        pm.Normal("mu")
+        pm.Gamma("rate", 3.0, 2.0)
+        pm.Uniform("between", 0.0, np.array([1.0, 2.0]), shape=2)
+        pm.Beta("share", 2.0, 2.0)
+        pm.Bernoulli("flag", 0.3)
+    drawn = {
+        "mu": rng.normal(size=(1, 400)),
+        "rate": rng.gamma(3.0, 0.5, size=(1, 400)),
+        "between": rng.uniform(size=(1, 400, 2)) * [1.0, 2.0],
+        "share": rng.beta(2.0, 2.0, size=(1, 400)),
+        "flag": rng.binomial(1, 0.3, size=(1, 400)),
+    }
+    posterior = xarray.Dataset(
+        {name: (("chain", "draw", "i")[: x.ndim], x) for name, x in drawn.items()}
+    )
+    samples, target = sw.from_pymc(posterior, model, independent=True, space="constrained")
+    assert samples.names == ("mu", "rate", "between[0]", "between[1]", "share", "flag")
+    interval, integers = sw.support.interval, sw.support.integers
+    assert target.support == [
+        sw.support.real,
+        sw.support.positive,
+        interval(0, 1),
+        interval(0, 2),
+        interval(0, 1),
+        integers(0, 1),
+    ]
+    np.testing.assert_array_equal(samples.rows[:, 1], drawn["rate"][0])
+    rows = np.tile(samples.rows[0], (5, 1))
+    rows[:, 1] = samples.rows[:5, 1]
+    ours = target.log_values(rows)
+    assert ours is not None
+    expected = 2 * np.log(rows[:, 1]) - 2 * rows[:, 1]
+    np.testing.assert_allclose(ours - ours[0], expected - expected[0], atol=1e-9)
+    assert sw.check(samples, target).pvalue > 0.05
+
+
+def test_what_has_no_range_of_its_own_is_refused(posterior, model):
+    with pytest.raises(sw.InputError, match=r"w has the support .*simplex.*space=.unconstrained"):
+        sw.from_pymc(posterior, model, space="constrained")
+    with pm.Model() as nested:
+        pm.Uniform("share", 0.0, pm.LogNormal("tau"))
+    draws = {"tau": np.full((1, 20), 1.0) + np.arange(20) / 20, "share": np.full((1, 20), 0.5)}
+    some = xarray.Dataset({name: (("chain", "draw"), x) for name, x in draws.items()})
+    with pytest.raises(sw.InputError, match="bounds of share depend on other parameters"):
+        sw.from_pymc(some, nested, space="constrained")
 
 
 def test_a_draw_at_its_bound_is_named(posterior, model):
@@ -206,3 +299,14 @@ def test_what_is_refused(posterior, model, regression):
         sw.from_pymc(posterior.isel(side=[0]), model)
     with pytest.raises(sw.InputError, match=r"expected a pymc.Model"):
         sw.from_pymc(model, posterior)
+
+
+def test_draws_and_model_are_recognised(both, posterior, model):
+    """Catches `sw.check(idata, model)` that needs the adapter by name, or loses `independent`."""
+    found = sw.check(posterior, model, independent=True)
+    assert found.draws.independent
+    assert found.pvalue == sw.check(*both).pvalue
+    with pytest.raises(sw.InputError, match=r"sw.check\(idata, model\)"):
+        sw.check(posterior)
+    with pytest.raises(sw.InputError, match="swapped"):
+        sw.check(model, posterior)

@@ -103,6 +103,27 @@ def test_draws_go_where_the_transforms_send_them(both, fit):
     np.testing.assert_allclose(column["cut.unconstrained[1]"], np.log(cuts[1] - cuts[0]), atol=1e-6)
 
 
+def test_parameters_are_known_on_the_scale_of_the_model(both, fit):
+    """Entries that are coordinates as they stand are left out, and those that never change."""
+    samples, _ = both
+    scale = samples.constrained
+    simplex, cuts = [f"w[{k}]" for k in range(3)], [f"cut[{k}]" for k in range(2)]
+    assert scale.names == ("tau", "share", *simplex, "chol[1, 0]", "chol[1, 1]", *cuts)
+    found = dict(zip(scale.names, scale.values(samples.rows).T, strict=True))
+    for name, entry in (("tau", fit["tau"][0]), ("w[2]", fit["w"][2]), ("cut[1]", fit["cut"][1])):
+        given = entry.reshape(300, 2).T.ravel()
+        np.testing.assert_allclose(found[name], given, rtol=1e-7, atol=1e-9)
+
+
+def test_a_summary_is_on_the_scale_of_the_model(both):
+    """tau is lognormal: its mean is exp(1 / 8). Coordinates that are parameters keep their rows."""
+    with pystans_own_warnings():
+        answers = sw.summary(*both, sweeps=1)
+    names = [quantity.name for quantity in answers.quantities]
+    assert names[:4] == ["mu", "tau", "share", "w.unconstrained[0]"]
+    assert answers["tau"].mean == pytest.approx(np.exp(1 / 8), abs=0.15)
+
+
 def test_the_density_is_stans_with_its_jacobian(both, model):
     """PyStan's public methods, which go another way to the same model."""
     samples, target = both
@@ -246,3 +267,11 @@ def test_a_draw_at_its_bound_is_an_error(fit, model):
 
 def test_jax_is_not_touched(both):
     assert not jax.config.read("jax_enable_x64")
+
+
+def test_a_fit_and_its_model_are_recognised(fit, model):
+    """Catches `sw.check(fit, model)` that needs the adapter by name."""
+    with pystans_own_warnings():
+        assert sw.check(fit, model).pvalue == sw.check(*sw.from_stan(fit, model)).pvalue
+    with pytest.raises(sw.InputError, match=r"sw.check\(fit, model\)"):
+        sw.check(fit)

@@ -133,5 +133,33 @@ def test_what_is_refused():
         sw.from_torch(draws, lambda x: -(x**2) / 2)
     with pytest.raises(sw.InputError, match="expected a function"):
         sw.from_torch(draws, 3.0)  # type: ignore[arg-type]
-    with pytest.raises(sw.InputError, match="discrete ones cannot be checked"):
+    with pytest.raises(sw.InputError, match="dtype int64: expected floats"):
         sw.from_torch(torch.arange(10).reshape(5, 2), lambda x: -(x**2).sum())
+
+
+@pytest.mark.parametrize("batched", [True, False])
+def test_a_log_prob_that_writes_into_its_input_spoils_nothing(batched):
+    """x -= mean is common; the user's draws and the points that follow must stay."""
+
+    def log_prob(x):
+        x -= 1.0
+        return -(x**2).sum(-1) / 2 if batched else -(x**2).sum() / 2
+
+    draws = torch.randn(40, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    before = draws.clone()
+    samples, target = sw.from_torch(draws, log_prob)
+    for _ in range(2):
+        np.testing.assert_allclose(target.score(samples.rows), 1 - before.numpy())
+    assert torch.equal(draws, before)
+
+
+def test_a_density_of_torch_is_recognised_or_pointed_to_its_adapter():
+    """Catches a message that asks for jax.numpy of someone who uses PyTorch."""
+    normal = torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2))
+    x = torch.randn(300, 2, generator=torch.Generator().manual_seed(0))
+    expected = sw.check(*sw.from_torch(x, normal.log_prob)).pvalue
+    assert sw.check(x, normal.log_prob).pvalue == expected
+    assert sw.check(x, normal).pvalue == expected
+    for density in (lambda x: torch.sum(-(x**2) / 2), lambda x: normal.log_prob(x)):
+        with pytest.raises(sw.TargetError, match=r"sw\.from_torch"):
+            sw.check(x, density)

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas
 import pytest
 
 import steinwise as sw
@@ -85,12 +86,28 @@ def test_text_dict_and_table():
     header = next(line for line in lines if line.startswith("  draws"))
     row = next(line for line in lines if line.startswith("  shifted"))
     assert header.index("verdict") == row.index(VERDICTS["worse"])
+    titles = header.split("  ")
+    assert len({title.strip() for title in titles if title}) == sum(bool(title) for title in titles)
     plain = found.to_dict()
     assert json.loads(json.dumps(plain)) == plain
     assert plain["version"] == sw.__version__
     frame = found.to_dataframe()
     assert list(frame.index) == ["exact", "shifted"]
     assert frame.loc["shifted", "verdict"] == VERDICTS["worse"]
+
+
+def test_each_set_has_the_evidence_and_the_sizes_of_a_check():
+    """Catches a comparison that speaks another language than `sw.check`."""
+    sets = {"exact": _normal(0), "shifted": _normal(1) + np.array([0.7, 0.0])}
+    found = {one.name: one.evidence for one in sw.compare(sets, TARGET).ranking}
+    alone = sw.check(sets["shifted"], TARGET, effort="quick")
+    assert found["shifted"].pvalue == alone.pvalue
+    assert found["shifted"].flagged == len(alone.flagged)
+    assert found["shifted"].mean_error == alone.coordinates[0].marginal.mean_error
+    assert found["shifted"].mean_error_of == "x[0]"
+    assert found["exact"].pvalue > 0.05
+    few = {"a": _normal(0)[:12], "b": _normal(1)[:12]}
+    assert {one.evidence for one in sw.compare(few, TARGET).ranking} == {None}
 
 
 @pytest.mark.parametrize(
@@ -135,3 +152,18 @@ def test_a_ksd_whose_values_cannot_be_compared_is_refused(method) -> None:
     x = np.random.default_rng(0).normal(size=(60, 2))
     with pytest.raises(sw.InputError, match="do not compare two"):
         sw.compare({"a": x, "b": x + 1}, sw.Gaussian([0, 0], np.eye(2)), method=method)
+
+
+def test_sets_that_would_be_mixed_up_are_refused() -> None:
+    """Catches a set that is dropped, and coordinates that are compared with others."""
+    rows = np.random.default_rng(0).normal(size=(50, 2))
+    target = sw.Gaussian([0, 0], np.eye(2))
+    with pytest.raises(sw.InputError, match=r"draws has keys that look the same: \[1, '1'\]"):
+        sw.compare({1: rows, "1": rows + 1}, target)  # type: ignore[dict-item]
+    with pytest.raises(sw.InputError, match=r"models has keys that look the same: \[1, '1'\]"):
+        sw.compare_models(rows, {1: target, "1": target})  # type: ignore[dict-item]
+    frame = pandas.DataFrame(rows, columns=["mu", "tau"])
+    with pytest.raises(sw.InputError, match="tau is coordinate 1 of one and coordinate 0 of other"):
+        sw.compare({"one": frame, "other": frame[["tau", "mu"]]}, target)
+    renamed = sw.Samples.of(rows + 1, names=["a", "b"])
+    assert sw.compare({"one": frame, "other": renamed}, target).ranking[0].name == "one"

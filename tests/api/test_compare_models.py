@@ -13,7 +13,7 @@ D, BANDWIDTH = 2, 1.5
 FIXED = sw.methods.KSD(sw.kernels.RBF(BANDWIDTH))
 # for independent coordinates, or by chance
 NO_BETTER = pytest.mark.filterwarnings("ignore:.*no better than:steinwise.SteinwiseWarning")
-UNIT_BALL = sw.methods.KCCSD(sw.conditionals.Linear(), variant="unit-ball")
+UNIT_BALL = sw.methods.KCCSD(sw.conditionals.Linear(), variant="unit-ball", standardise=False)
 
 
 def _shifted(*mean: float) -> sw.Gaussian:
@@ -55,7 +55,7 @@ def test_exact_conditionals_give_the_mean_of_contributions():
     def own_conditionals(key, x, n_atoms):
         return np.random.default_rng(key).normal(size=(*x.shape, n_atoms))
 
-    method = sw.methods.KCCSD(sw.conditionals.Sampler(own_conditionals))
+    method = sw.methods.KCCSD(sw.conditionals.Sampler(own_conditionals), standardise=False)
     x, models = _normal(2), {"right": _shifted(0.0, 0.0), "wrong": _shifted(0.5, 0.0)}
     found = sw.compare_models(x, models, method=method)
     h = {

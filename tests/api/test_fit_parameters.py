@@ -59,7 +59,7 @@ def test_kccsd_solves_its_equations():
     """The mean over x and atoms y of (1, -y) {b(x) k + dk/dx}, by hand."""
     x = _draws(2)
     conditional = sw.conditionals.Sampler(wrong_distribution, n_atoms=7)
-    method = sw.methods.KCCSD(conditional, RBF)
+    method = sw.methods.KCCSD(conditional, RBF, standardise=False)
     fit = sw.fit_parameters(natural, x, [0.0, 1.0], method=method)
     y = conditional.atoms(x, 0, 0).points[:, 0]
     k = np.exp(-((x - y) ** 2) / 2)

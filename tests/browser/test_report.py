@@ -87,14 +87,14 @@ def test_a_name_stays_text(opened: webdriver.Chrome) -> None:
 
 
 def test_it_sorts_numbers_as_numbers_and_names_as_names(opened: webdriver.Chrome) -> None:
-    header(opened, "sd").click()
+    header(opened, "sd ratio").click()
     spreads = [
         float(row.find_elements(By.CSS_SELECTOR, "td.number")[1].text) for row in rows(opened)
     ]
     assert spreads == sorted(spreads)
-    cell = header(opened, "sd").find_element(By.XPATH, "..")
+    cell = header(opened, "sd ratio").find_element(By.XPATH, "..")
     assert cell.get_attribute("aria-sort") == "ascending"
-    header(opened, "sd").click()
+    header(opened, "sd ratio").click()
     assert cell.get_attribute("aria-sort") == "descending"
     header(opened, "coordinate").click()
     ordered = names(opened)
@@ -102,10 +102,10 @@ def test_it_sorts_numbers_as_numbers_and_names_as_names(opened: webdriver.Chrome
 
 
 def test_it_filters(opened: webdriver.Chrome) -> None:
-    search = opened.find_element(By.ID, "search")
+    search = opened.find_element(By.ID, "search-coordinates")
     search.send_keys("THETA")
     assert set(names(opened)) == {"theta[0, 1]", "theta[10]"}
-    assert opened.find_element(By.ID, "shown").text == f"2 of {len(NAMES)} rows"
+    assert opened.find_element(By.ID, "shown-coordinates").text == f"2 of {len(NAMES)} rows"
     search.clear()
     search.send_keys(Keys.SPACE, Keys.BACKSPACE)
     assert len(rows(opened)) == len(NAMES)
@@ -147,7 +147,7 @@ def test_it_is_readable_in_light_and_dark_wide_and_narrow(
 def test_it_prints(opened: webdriver.Chrome) -> None:
     """On paper there is nothing to search with, and no scroll bar hides a column."""
     opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    assert not opened.find_element(By.ID, "search").is_displayed()
+    assert not opened.find_element(By.ID, "search-coordinates").is_displayed()
     box = opened.find_element(By.CSS_SELECTOR, ".scroll")
     assert box.value_of_css_property("overflow-x") == "visible"
     opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
@@ -182,10 +182,10 @@ def test_five_thousand_coordinates_stay_usable(browser: webdriver.Chrome, tmp_pa
     path.write_text(result.to_html(), encoding="utf-8")
     browser.get(path.as_uri())
     assert names(browser)[0] == "theta[4321]"
-    browser.find_element(By.ID, "search").send_keys("4321")
-    assert browser.find_element(By.ID, "shown").text == "1 of 1000 rows"
-    browser.find_element(By.ID, "search").clear()
-    browser.find_element(By.ID, "search").send_keys(Keys.SPACE)
+    browser.find_element(By.ID, "search-coordinates").send_keys("4321")
+    assert browser.find_element(By.ID, "shown-coordinates").text == "1 of 1000 rows"
+    browser.find_element(By.ID, "search-coordinates").clear()
+    browser.find_element(By.ID, "search-coordinates").send_keys(Keys.SPACE)
     header(browser, "coordinate").click()
     assert names(browser)[:2] == ["theta[0]", "theta[1]"]
 

@@ -16,7 +16,7 @@ from steinwise.errors import InputError, SteinwiseWarning, TooFewDraws
 def plan(draws: np.ndarray, *, most: int = 250, **options) -> BatchPlan:
     """Batches for the averages of the coordinates themselves."""
     samples = Samples.of(draws, independent=draws.ndim == 2)
-    return plan_batches(samples, lambda _, x: x, most=most, **options)
+    return plan_batches(samples, lambda _, x, __: x, most=most, **options)
 
 
 def chains(seed: int, rho: float, count: int = 4, draws: int = 2000, d: int = 3) -> np.ndarray:
@@ -127,7 +127,7 @@ def test_warm_up_is_noted_whatever_is_averaged(rho: float) -> None:
     for seed in range(10):
         draws = chains(300 + seed, rho) + 20 * rho ** np.arange(2000)[:, None]
         samples = Samples.of(draws)
-        found = plan_batches(samples, lambda _, x: np.exp(-(x**2)), most=250)
+        found = plan_batches(samples, lambda _, x, __: np.exp(-(x**2)), most=250)
         assert "warm-up left in" in [note.kind for note in found.notes], f"seed {seed}"
 
 

@@ -20,8 +20,11 @@ from steinwise.methods.graphical import GraphicalKSD
 from steinwise.methods.kccsd import KCCSD
 from steinwise.methods.ksd import KSD
 from steinwise.methods.ksdagg import KSDAgg
+from steinwise.methods.lambda_psd import LambdaPSD
 from steinwise.methods.nystrom import NystromKSD
+from steinwise.methods.psd import PSD
 from steinwise.methods.rfsd import RFSD
+from steinwise.methods.scores import Scores
 from steinwise.methods.sksd import SlicedKSD
 from steinwise.methods.statistics import AbstractStatistic
 
@@ -45,6 +48,7 @@ def target_null(kind: Literal["imq", "sech"], d: int) -> RFSD:
 METHODS: dict[str, AbstractMethod | Callable[[int], AbstractMethod]] = {
     "transported": Transported(),
     "transported, no directions": Transported(directions=False),
+    "scores": Scores(),
     "kccsd": lambda d: KCCSD(gaussian_conditionals(normal(d))),
     "kccsd, histogram": KCCSD(Histogram(bins=6, epochs=50)),
     "kccsd, kde": KCCSD(KDE()),
@@ -70,6 +74,10 @@ METHODS: dict[str, AbstractMethod | Callable[[int], AbstractMethod]] = {
     "rfsd, sech": RFSD("sech"),
     "rfsd, imq, null of the target": lambda d: target_null("imq", d),
     "rfsd, sech, null of the target": lambda d: target_null("sech", d),
+    "psd": PSD(),
+    "psd, degree 3, covariance": PSD(degree=3, null="covariance"),
+    "lambda_psd": LambdaPSD(),
+    "lambda_psd, degree 3": LambdaPSD(degree=3),
     "sksd, axes": SlicedKSD(),
     "sksd, learned": SlicedKSD("learned"),
     "sksd, active": SlicedKSD("active"),

@@ -16,6 +16,7 @@ from steinwise.draws.samples import Samples
 from steinwise.methods import NAMES, by_name
 from steinwise.methods.base import AbstractFitted, AbstractMethod
 from steinwise.methods.kccsd import KCCSD
+from steinwise.methods.lambda_psd import LambdaPSD
 from steinwise.methods.nystrom import NystromKSD
 from steinwise.results.wording import note_text
 from tests.contract.methods import (
@@ -88,9 +89,9 @@ WITHOUT_CHOICE = {
 
 
 def another_order(name: str, n: int) -> np.ndarray:
-    """Of all draws, but for two methods."""
+    """Of all draws, but for three methods."""
     rng = np.random.default_rng(1)
-    if name == "transported":  # the first fifth gives its directions
+    if name in ("transported", "scores"):  # the first fifth gives their directions
         parts = np.split(np.arange(n), [n // 5])
         return np.concatenate([rng.permutation(part) for part in parts])
     if name == "ksd, linear":  # a mean over pairs of a draw of one half and one of the other
@@ -162,7 +163,7 @@ def test_float32_is_close_to_float64_or_has_no_effect_and_says_so(name: str) -> 
     assert half.statistic == pytest.approx(full.statistic, rel=1e-4)
     assert half.pvalue == pytest.approx(full.pvalue, abs=0.05)
     precision_notes = [note_text(note) for note in method(name, 3).precision_notes("float32")]
-    assert bool(precision_notes) == isinstance(method(name, 3), (KCCSD, NystromKSD))
+    assert bool(precision_notes) == isinstance(method(name, 3), (KCCSD, LambdaPSD, NystromKSD))
     assert list(half.notes) == precision_notes + list(full.notes)
     assert (half.statistic == full.statistic) == bool(precision_notes)
 

@@ -18,9 +18,12 @@ from steinwise.methods.graphical import FittedGraphicalKSD, GraphicalKSD
 from steinwise.methods.kccsd import KCCSD, FittedKCCSD
 from steinwise.methods.ksd import KSD, FittedKSD
 from steinwise.methods.ksdagg import KSDAgg
+from steinwise.methods.lambda_psd import LambdaPSD
 from steinwise.methods.nystrom import NystromKSD
+from steinwise.methods.psd import PSD, FittedPSD, monomials, standardised
 from steinwise.methods.rfsd import RFSD
 from steinwise.methods.rfsd_bases import BASES, AbstractBase, MultiquadricBase, SecantBase
+from steinwise.methods.scores import Scores
 from steinwise.methods.sksd import FittedSlicedKSD, SlicedKSD
 from steinwise.methods.transported import Transported
 from tests.contract.methods import (
@@ -72,13 +75,20 @@ def graphical(fitted: FittedGraphicalKSD, x: np.ndarray, score: np.ndarray) -> j
 def kccsd(fitted: FittedKCCSD, x: np.ndarray, score: np.ndarray) -> jax.Array:
     kernel = fitted.method.kernel
     assert isinstance(kernel, sw.kernels.AbstractKernel)
-    kernel = kernel.resolve(x, 0, per_coordinate=True)
+    scale, across = fitted.scale, fitted.scale[:, None]
+    kernel = kernel.resolve(x / scale, 0, per_coordinate=True)
     atoms = fitted.conditional.atoms(x, 0, 0)
     curvature = np.diag(normal(x.shape[1]).precision)[:, None]
     scores = score[..., None] - curvature * (atoms.points - x[..., None])
     contributions = jax.jit(functional.kccsd_contributions, static_argnames="variant")
-    given = x, score, atoms.points, scores, atoms.weights
+    given = x / scale, score * scale, atoms.points / across, scores * across, atoms.weights
     return contributions(kernel, *given, variant=fitted.method.variant).mean(axis=0).sum()
+
+
+def psd(fitted: FittedPSD, x: np.ndarray, score: np.ndarray) -> jax.Array:
+    factors = monomials(x.shape[1], fitted.method.degree)
+    twin = jax.jit(lambda *given: functional.fssd(functional.polynomial_stein_features(*given)))
+    return twin(*standardised(x, score), factors)
 
 
 TWINS: dict[type, Callable[..., jax.Array]] = {
@@ -87,6 +97,7 @@ TWINS: dict[type, Callable[..., jax.Array]] = {
     SlicedKSD: sliced,
     GraphicalKSD: graphical,
     KCCSD: kccsd,
+    PSD: psd,
 }
 WITH_TWIN = [
     name
@@ -95,8 +106,8 @@ WITH_TWIN = [
 ]
 # reported relative to their null, and compared by their values below
 BY_VALUE = {KSDAgg, RFSD}
-# NumPy on the host: the default check for its speed, Nystrom for its pseudo-inverse
-ON_HOST = {Transported, NystromKSD}
+# NumPy on the host: complete conditionals for their speed, the others for their pseudo-inverses
+ON_HOST = {Transported, Scores, NystromKSD, LambdaPSD}
 
 
 def test_every_method_has_a_twin_or_a_reason() -> None:
@@ -107,7 +118,7 @@ def test_every_method_has_a_twin_or_a_reason() -> None:
 def test_the_twin_of_aggregated_ksds_under_jit() -> None:
     x, bandwidths = draws(9), np.array([0.3, 1.0, 4.0])
     score, run = normal(3).score(x), RunOptions()
-    [fitted] = prepared(KSDAgg(tuple(bandwidths)), x)
+    [fitted] = prepared(KSDAgg(tuple(bandwidths), standardise=False), x)
     statistic = fitted.statistic(normal(3), run)
     blocks = statistic.batch_sums(batches_of_one_draw(fitted, statistic))
     sums = [block.values[0, 0] for block in blocks]

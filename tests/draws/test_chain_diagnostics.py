@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from arviz_stats.base.array import array_stats
 
 from benchmarks import simulate
 from steinwise.draws.chain_diagnostics import (
@@ -28,6 +29,16 @@ def test_autocorrelation_time_of_squares() -> None:
     """The square of an AR(1) has autocorrelation rho^(2 lag): catches a rank-based time."""
     found = autocorrelation_times(chains(1, 0.9) ** 2)
     np.testing.assert_allclose(found, (1 + 0.81) / (1 - 0.81), rtol=0.2)
+
+
+@pytest.mark.parametrize("draws", [4, 5, 50, 101])
+def test_the_autocorrelation_time_is_that_of_arviz(draws: int) -> None:
+    """Catches a sequence that ends one lag early or late, and one that may rise again."""
+    columns = chains(5, np.linspace(-0.9, 0.95, 60), draws=draws)
+    centred = columns - columns.mean(axis=1, keepdims=True)
+    effective = array_stats.ess(centred, chain_axis=0, draw_axis=1, method="identity")
+    expected = 4 * draws / np.asarray(effective)
+    np.testing.assert_allclose(autocorrelation_times(columns), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("unit", [1e-30, 1e30])
@@ -58,6 +69,16 @@ def test_rhat_sees_location_scale_and_stuck_chains() -> None:
     assert found[0] < 1.02
     assert (found[1:] > 1.05).all()
     assert not np.isnan(found).any()
+
+
+def test_rhat_is_that_of_arviz() -> None:
+    """Catches ranks that are taken chain by chain, or over all columns; draws that are tied too."""
+    draws = chains(4, [0.3] * 4, draws=101)
+    draws[0, :, 1] += 1
+    draws[:, :, 2] = draws[:, :, 2].round()
+    expected = array_stats.rhat(draws, chain_axis=0, draw_axis=1)
+    np.testing.assert_allclose(rhat(draws), expected, rtol=1e-12)
+    assert np.isinf(rhat(draws[:, :3])).all()
 
 
 @pytest.mark.parametrize("length", [1, 10])

@@ -17,7 +17,7 @@ def samples() -> Samples:
 
 def test_short_chains_are_kept_draw_by_draw(samples: Samples) -> None:
     """Catches draws that change their chain or their order on the way through the slabs."""
-    summary = summarise_chains(samples, lambda _, x: x)
+    summary = summarise_chains(samples, lambda _start, x, _scores: x)
     assert summary.draws_per_stretch == 1
     np.testing.assert_array_equal(summary.first_draws, samples.values)
     np.testing.assert_allclose(summary.stretch_means[..., :2], samples.values, rtol=1e-12)
@@ -29,12 +29,24 @@ def test_stretches_of_long_chains_keep_their_autocorrelation_times(
     samples: Samples, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Catches times that are counted in stretches, and variances that lose digits far from 0."""
-    whole = summarise_chains(samples, lambda _, x: x)
+    whole = summarise_chains(samples, lambda _start, x, _scores: x)
     monkeypatch.setattr(chain_summary, "MOST_ENTRIES", 4 * 6 * 1500)
-    short = summarise_chains(samples, lambda _, x: x)
+    short = summarise_chains(samples, lambda _start, x, _scores: x)
     assert short.draws_per_stretch == 4
     assert short.stretch_means.shape == (4, 1500, 6)
     means = samples.values.reshape(4, 1500, 4, 2).mean(axis=2)
     np.testing.assert_allclose(short.stretch_means[..., :2], means, rtol=1e-12)
     np.testing.assert_array_equal(short.first_draws, samples.values[:, ::4])
     np.testing.assert_allclose(short.autocorrelation_times, whole.autocorrelation_times, rtol=0.1)
+
+
+def test_an_enormous_draw_is_no_trouble(samples: Samples, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches squares that overflow, and with them a chain that counts as independent draws."""
+    monkeypatch.setattr(chain_summary, "MOST_ENTRIES", 4 * 6 * 1500)
+    values = samples.values.copy()
+    values[0, 7, 0] = 1e99
+    short = summarise_chains(
+        Samples.of(values), lambda _start, x, _scores: np.column_stack([x, x**2])
+    )
+    assert np.isfinite(short.autocorrelation_times).all()
+    assert short.autocorrelation_times[2] >= 1

@@ -1,7 +1,11 @@
 """The checks of draws: what is refused, and in which words."""
 
+from typing import Any
+
+import dask.array
 import jax
 import numpy as np
+import pandas
 import pytest
 
 import steinwise as sw
@@ -26,6 +30,15 @@ def _with(value: float, index: tuple) -> np.ndarray:
     return draws
 
 
+class _Variable:
+    """As netCDF4 has it: an array only on demand, and masked then."""
+
+    def __array__(self, dtype=None, copy=None):
+        return MASKED
+
+
+MASKED = np.ma.masked_array(_draws(30, 2), mask=np.arange(60).reshape(30, 2) == 7)
+
 BAD = {
     "a scalar": (np.float64(1.0), r"shape \(\), 0 axes: expected \(n, d\)"),
     "a vector": (_draws(30), r"shape \(30,\), 1 axes.*draws\[:, None\]"),
@@ -38,6 +51,7 @@ BAD = {
         _draws(1000, 4, 3),
         r"1000 chains with 4 draws each.*\(chain, draw, d\).*np\.swapaxes\(draws, 0, 1\)",
     ),
+    "coordinates before draws": (_draws(4, 3, 500), r"\(chain, d, draw\), .*\(draws, 1, 2\); if"),
     "nan": (
         _with(np.nan, (7, 1)),
         r"1 of 90 entries .* NaN.*nan at index \(7, 1\) \(x\[1\]\)",
@@ -59,6 +73,29 @@ BAD = {
         np.ma.masked_greater(_draws(30, 2), 1.0),
         r"masked.*compress_rows",
     ),
+    "masked chains in a list": ([_draws(30, 2), MASKED], r"1 masked entries.*compress_rows"),
+    "an object that becomes masked": (_Variable(), "1 masked entries"),
+    "masked in chunks": (dask.array.from_array(MASKED), "1 masked entries"),
+    "missing in a data frame": (
+        pandas.DataFrame({"a": _draws(3), "b": pandas.array([1.0, None, 2.0], dtype="Float64")}),
+        "column b of the draws has 1 missing values.*dropna",
+    ),
+    "an integer column of a data frame": (
+        pandas.DataFrame({"a": _draws(3), "b\n": [1, 2, 3]}),
+        r"column b\\n of the draws has dtype int64: expected floats.*support=",
+    ),
+    "data frames in a list": (
+        [pandas.DataFrame(_draws(30, 2)), pandas.DataFrame(_draws(30, 2))],
+        r"a list of data frames.*np\.stack",
+    ),
+    "a data frame without columns": (
+        pandas.DataFrame(index=range(5)),
+        r"shape \(5, 0\): there is nothing to check",
+    ),
+    "a column of words": (
+        pandas.DataFrame({"a": _draws(3), "b": pandas.Categorical(["x", "y", "x"])}),
+        "column b of the draws has dtype object",
+    ),
 }
 
 
@@ -67,6 +104,36 @@ def test_bad_draws_are_answered(draws, expected):
     """An error from the depths, or a number that means nothing."""
     with pytest.raises(sw.InputError, match=expected):
         Samples.of(draws)
+
+
+def test_a_mask_that_hides_nothing_is_no_mask(tmp_path):
+    """Catches a refusal by type, and a mask that a memory-mapped file loses."""
+    whole = np.ma.masked_array(_draws(30, 2), mask=False)
+    np.testing.assert_array_equal(Samples.of(whole).rows, whole.data)
+    np.save(tmp_path / "a.npy", whole.data)
+    mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
+    with pytest.raises(sw.InputError, match="2 masked entries"):
+        Samples.of(np.ma.masked_array(mapped, mask=np.arange(60).reshape(30, 2) < 2))
+
+
+def test_nullable_columns_without_missing_values():
+    frame = pandas.DataFrame(_draws(30, 2), columns=["a", "b"])
+    found = Samples.of(frame.astype({"a": "Float64", "b": "Float32"}))
+    assert found.names == ("a", "b")
+    np.testing.assert_allclose(found.rows, frame, rtol=1e-6)
+
+
+class _Closed:
+    """A dataset whose file was closed, as h5py has it: every question is a ValueError."""
+
+    @property
+    def chunks(self) -> Any:
+        raise ValueError("Invalid dataset identifier")
+
+
+def test_a_closed_file_is_answered():
+    with pytest.raises(sw.InputError, match=r"type _Closed cannot be read.*Was the file closed"):
+        Samples.of(_Closed())
 
 
 def test_a_tracer_is_sent_to_the_pure_functions():
@@ -83,8 +150,20 @@ def test_a_tracer_is_sent_to_the_pure_functions():
         (["a", "a"], "'a' was given to more than one coordinate"),
         ("ab", "names is 'ab': expected a sequence of strings"),
         ([1, 2], "expected a sequence of strings"),
+        (7, "names is 7: expected a sequence of strings"),
+        ({"a", "b"}, "names is a set, which has no order"),
+        (frozenset("ab"), "names is a set, which has no order"),
     ],
-    ids=["too few", "too many", "twice", "a string", "numbers"],
+    ids=[
+        "too few",
+        "too many",
+        "twice",
+        "a string",
+        "numbers",
+        "a number",
+        "a set",
+        "a frozen set",
+    ],
 )
 def test_bad_names(names, expected):
     """zip would drop the missing ones in silence."""

@@ -15,7 +15,8 @@ from steinwise.calibration.batches import Batches, cut_by_length
 from steinwise.draws.samples import Samples
 from steinwise.functional import fssd, fssd_features, fssd_power, fssd_variance
 from steinwise.kernels import IMQ, RBF, AbstractKernel, AbstractRadial, Matern52
-from steinwise.methods.fssd import FSSD, FittedFSSD, limit_distribution
+from steinwise.methods.chi_square_null import limit_distribution
+from steinwise.methods.fssd import FSSD, FittedFSSD
 from steinwise.methods.fssd_search import draws_of_fitted_gaussian, most_powerful
 from steinwise.methods.statistics import FeatureProduct
 from steinwise.target import AbstractTarget

@@ -39,7 +39,8 @@ def pairs(memory: int = 2**30) -> PairEquations:
 
 def conditional(memory: int = 2**30) -> ConditionalEquations:
     sampler = sw.conditionals.Sampler(wide_normal, n_atoms=5)
-    return ConditionalEquations(model(), KERNEL, sampler, X, RunOptions(memory=memory))
+    scale = np.array([0.7, 1.5])
+    return ConditionalEquations(model(), KERNEL, scale, sampler, X, RunOptions(memory=memory))
 
 
 KINDS = {"pairs": pairs, "conditional": conditional}

@@ -39,10 +39,28 @@ def test_scores_do_not_depend_on_the_memory_budget(n: int) -> None:
     assert (model_scores(model, start, x, 2**20) == scores).all()
 
 
-def test_models_of_one_function_are_equal() -> None:
-    """Catches a model that is compiled anew in every fit."""
-    assert make_model()[0] == make_model()[0]
-    assert hash(make_model()[0]) == hash(make_model()[0])
+def test_only_a_jitted_function_is_compiled_once() -> None:
+    """Catches data that changed between two fits, and a study that compiles for each of them."""
+    layout, start = ParameterLayout.of({"mean": np.ones(3), "log_sd": 0.5})
+    jitted = jax.jit(located)
+    models = [Model.of(function, layout, start, 3) for function in (jitted, jitted, located)]
+    for model in models:
+        model_scores(model, start, np.zeros((1, 3)), 2**20)
+    assert models[0].compiled is models[1].compiled
+    assert make_model()[0].compiled == {}
+
+
+def test_a_fit_sees_the_data_of_the_moment() -> None:
+    """The global variable of a notebook, changed between two fits."""
+    draws = np.random.default_rng(0).normal(size=(50, 1))
+    data = {"shift": 0.0}
+
+    def shifted(theta, x):
+        return -0.5 * jnp.sum((x - theta - data["shift"]) ** 2)
+
+    first = sw.fit_parameters(shifted, draws, 0.0).theta
+    data["shift"] = 10.0
+    assert sw.fit_parameters(shifted, draws, 0.0).theta == pytest.approx(first - 10, abs=1e-6)
 
 
 def test_a_density_without_second_derivatives_is_answered() -> None:

@@ -10,9 +10,10 @@ import pytest
 from scipy import stats
 
 import steinwise as sw
-from steinwise.orbits.lines import MIDPOINTS, Lines, NormalLines
+from steinwise.orbits.lines import Lines, NormalLines
 from steinwise.orbits.nodes import SearchRanges, search_ranges_of
 from steinwise.orbits.quadrature import EVALUATIONS_PER_LINE, follow_lines
+from steinwise.orbits.quantiles import MIDPOINTS
 from steinwise.target import AbstractTarget
 
 N = 100
@@ -32,6 +33,16 @@ def from_score_of(log_density: Callable) -> AbstractTarget:
             return np.asarray(gradient(x))
 
     return sw.Target.from_score(score)
+
+
+def from_values_of(log_density: Callable) -> AbstractTarget:
+    of_rows = jax.jit(jax.vmap(log_density))
+
+    def values(x: np.ndarray) -> np.ndarray:
+        with jax.enable_x64(True):
+            return np.asarray(of_rows(x))
+
+    return sw.Target.from_log_density(values)
 
 
 def correlated(x):
@@ -180,6 +191,14 @@ def test_it_is_accurate_when_only_a_score_is_known(name: str) -> None:
     assert np.abs(u - exact).max() < CASES[name][3]
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_accurate_when_only_values_are_known(name: str) -> None:
+    """Catches slopes taken from values of nodes that are far apart, or through a kink."""
+    x, exact = EXACT(name)
+    u = coordinate_lines(from_values_of(CASES[name][0]), x).u
+    assert np.abs(u - exact).max() < CASES[name][2]
+
+
 def test_steep_slopes_far_away_do_no_harm() -> None:
     """Catches quartics through nodes of many scales, and overflow, in integrated slopes.
 
@@ -225,7 +244,6 @@ def test_lines_do_not_depend_on_each_other_or_on_how_they_are_called() -> None:
     np.testing.assert_allclose(some.quantiles, whole.quantiles[:33, 1:], atol=1e-12)
     rotated = follow_lines(target, x, np.eye(2), x, search_ranges_of(x), 2**30)
     np.testing.assert_allclose(rotated.u, whole.u, atol=1e-9)
-    np.testing.assert_allclose(rotated.score, whole.score, atol=1e-9)
 
 
 def test_the_closed_form_of_a_gaussian_agrees_with_following_its_lines() -> None:
@@ -245,8 +263,6 @@ def test_the_closed_form_of_a_gaussian_agrees_with_following_its_lines() -> None
         followed = follow_lines(density, x, directions, at, ranges, 2**30)
         assert isinstance(closed_form, NormalLines)
         np.testing.assert_allclose(closed_form.u, followed.u, atol=1e-5)
-        np.testing.assert_allclose(closed_form.score, followed.score, atol=1e-8)
-        np.testing.assert_allclose(closed_form.spread, followed.spread, rtol=0.05)
         np.testing.assert_allclose(closed_form.quantiles, followed.quantiles, atol=0.05)
         assert (np.diff(followed.quantiles, axis=-1) > 0).all()
 
@@ -279,3 +295,12 @@ def test_the_number_of_evaluations_is_as_stated() -> None:
     coordinate_lines(sw.Target.from_score(score), np.random.default_rng(8).normal(size=(20, 2)))
     assert sum(calls) == 20 * 2 * EVALUATIONS_PER_LINE
     assert EVALUATIONS_PER_LINE <= 70
+
+
+@pytest.mark.parametrize("constant", [1e13, 1e17, -1e17])
+def test_a_constant_that_takes_all_digits_changes_no_verdict(constant):
+    """At 1e17 the log density is a staircase with steps of 16, and right draws were rejected."""
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    found = sw.check(x, lambda x: constant - 0.5 * jnp.sum(x**2))
+    expected = sw.check(x, lambda x: -0.5 * jnp.sum(x**2))
+    assert found.pvalue == pytest.approx(expected.pvalue, abs=0.02)

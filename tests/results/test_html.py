@@ -57,10 +57,58 @@ def test_the_verdict_the_table_and_what_to_do_next(wrong: sw.CheckResult) -> Non
     text = " ".join(page.text)
     assert "Misfit." in text
     assert "wrong given the others: <script>alert(1)</script>" in text  # as text
-    assert "The mean is off, given the other coordinates" in text
+    assert "The mean is off." in text
     assert "How the result was obtained" in text
     assert wrong.description in text
     assert page.count("tr") == 1 + len(wrong.coordinates)
+
+
+def test_a_summary_is_part_of_the_page() -> None:
+    """Answers as drawn and corrected, the worst first; both tables by names of their own."""
+    draws = 0.5 * np.random.default_rng(0).normal(size=(300, 2)) * [1.0, 1.8]
+    target, names = sw.Gaussian([0, 0], np.eye(2)), ["mu", "tau"]
+    result = sw.check(draws, target, names=names, n_bootstrap=199)
+    answers = sw.summary(draws, target, names=names, sweeps=1)
+    text = result.to_html(answers)
+    page = Page(text)
+    assert page.count("table") == 2
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    own = [one for one in ids if one.startswith(("search", "shown", "coordinates", "answers"))]
+    assert len(own) == len(set(own)) == 6
+    assert page.count("h1") == 1
+    shown = " ".join(page.text)
+    assert "How far off are the answers?" in shown
+    assert f"sd too small: {draws[:, 0].std():.3g} instead of 1" in shown
+    table = text[text.index('<table id="answers"') : text.index('<table id="coordinates"')]
+    assert table.index(">mu<") < table.index(">tau<")
+    assert "1.000 +- 0.000" in table
+    assert result.to_html() != text
+
+
+def test_a_summary_of_other_draws_is_refused(wrong: sw.CheckResult) -> None:
+    other = sw.summary(
+        np.random.default_rng(0).normal(size=(100, 2)), sw.Gaussian([0, 0], np.eye(2)), sweeps=1
+    )
+    with pytest.raises(sw.InputError, match="the summary has no mu"):
+        wrong.to_html(other)
+    with pytest.raises(sw.InputError, match=r"page.html': expected .*to_html returns .*write_text"):
+        wrong.to_html("page.html")  # type: ignore[arg-type]
+    with pytest.raises(sw.InputError, match=r"of type dict: expected what sw.summary"):
+        wrong.to_html({})  # type: ignore[arg-type]
+
+
+def test_columns_that_are_conditional_are_not_taken_for_more(wrong: sw.CheckResult) -> None:
+    """Where mean and sd by themselves are not known, the report says what the columns are."""
+    unknown = tuple(replace(c, marginal=None) for c in wrong.coordinates)
+    result = replace(wrong, findings=replace(wrong.findings, coordinates=unknown))
+    for text in (" ".join(str(result).split()), result.to_html()):
+        assert "are those of a coordinate given all others" in text
+    for text in (str(wrong), wrong.to_html()):
+        assert "of each coordinate by itself" in text
+        assert "A ? stands" not in text
+    some = (*wrong.coordinates[:1], *unknown[1:])
+    partly = replace(wrong, findings=replace(wrong.findings, coordinates=some))
+    assert "A ? stands" in " ".join(str(partly).split())
 
 
 def test_advice_is_on_the_misfit_and_not_on_a_word_of_a_name() -> None:

@@ -127,7 +127,7 @@ def test_a_direction_can_be_shown(shifted: sw.CheckResult) -> None:
     effect = shifted.coordinates[d].effect
     assert effect is not None
     scores = stats.norm.ppf(findings.direction_pit[:, 0])
-    assert scores.mean() == pytest.approx(effect.shift, abs=0.05)
+    assert scores.mean() == pytest.approx(effect.conditional_shift, abs=0.05)
     again = shifted.plot_pit("direction 1").axes[0]
     assert again.get_xlabel() == figure.axes[0].get_xlabel()
     with pytest.raises(sw.InputError, match=r"no coordinate 'direction 77'.*; and direction 1"):
@@ -170,7 +170,7 @@ def test_names_are_shortened_in_the_middle_and_only_where_they_must_be() -> None
     assert abs(len(front) - len(back)) <= 1
     assert 1.0 < _width(short, FONT) <= 1.2
     assert shortened([name], 0.01, FONT) == ["…"]
-    assert shortened(["", " ", "a\nb"], 1.0, FONT) == ["", " ", "a\nb"]
+    assert shortened(["", " ", "a\nb"], 1.0, FONT) == ["", " ", r"a\nb"]
 
 
 def test_names_that_differ_stay_different() -> None:

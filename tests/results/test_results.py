@@ -34,7 +34,7 @@ def test_to_dict_survives_json(result):
     plain = result.to_dict()
     assert json.loads(result.to_json()) == plain
     assert json.loads(result.to_json(indent=None)) == plain
-    assert plain["schema_version"] == record.SCHEMA_VERSION == 1
+    assert plain["schema_version"] == record.SCHEMA_VERSION == 2
     assert plain["rejected"] is True
     assert plain["pvalue"] == result.pvalue
     assert plain["version"] == sw.__version__
@@ -67,7 +67,9 @@ def test_to_dataframe_is_indexed_by_name(result):
     frame = result.to_dataframe()
     assert list(frame.index) == NAMES
     assert frame.index.name == "name"
-    columns = ["value", "pvalue", "adjusted_pvalue", "shift", "spread"]
+    columns = ["value", "pvalue", "adjusted_pvalue", "expected_mean", "expected_sd"]
+    columns += ["mean_error", "mean_error_se", "sd_ratio", "sd_ratio_se"]
+    columns += ["conditional_shift", "conditional_spread"]
     columns += ["verdict", "kind", "partners"]
     assert list(frame.columns) == columns
     assert frame.loc["log_sigma", "verdict"] == "misfit"

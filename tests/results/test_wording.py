@@ -1,21 +1,24 @@
-"""All sentences are in one module, and every kind that the others return has one."""
+"""All sentences are in one package, and every kind that the others return has one."""
 
 import ast
 import string
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 import steinwise
 from steinwise.methods import NAMES, by_name
-from steinwise.methods.transported import effects
-from steinwise.methods.transported.features import CONTEXTS
+from steinwise.methods.complete_conditionals import effects, outcome_sums
+from steinwise.methods.complete_conditionals.features import CONTEXTS
 from steinwise.results import wording
-from steinwise.results.coordinate import CoordinateResult, Effect, Misfit
+from steinwise.results.coordinate import CoordinateResult
+from steinwise.results.misfit import Effect, Marginal, Misfit
+from steinwise.results.outcomes import Outcome
 
 SOURCE = Path(steinwise.__file__).parent
-WORDING = Path(wording.__file__)
+WORDING = Path(wording.__file__).parent
 FEWEST_WORDS = 4  # shorter passages may be the same by chance
 
 
@@ -79,38 +82,104 @@ def test_notes_have_the_numbers_that_their_sentences_need() -> None:
 
 def kinds_of_misfit() -> list[str]:
     """Those that the default check tells apart: of a coordinate alone, and with others."""
-    functions = ast.parse(Path(effects.__file__).read_text("utf-8")).body
-    (naming,) = (
-        f for f in functions if isinstance(f, ast.FunctionDef) and f.name == "kind_of_misfit"
-    )
-    alone = set().union(*(strings(statement) for statement in naming.body[1:])) - {"alone"}
+    alone: set[str] = set()
+    for module in (effects, outcome_sums):
+        nodes = ast.walk(ast.parse(Path(str(module.__file__)).read_text("utf-8")))
+        (naming,) = (n for n in nodes if isinstance(n, ast.FunctionDef) and n.name == "misfit")
+        alone = alone.union(*(strings(statement) for statement in naming.body[1:])) - {"alone"}
     return sorted(alone) + [context for context in CONTEXTS if context != "alone"]
 
 
-def flagged(kind: str, spread: float, partners: tuple[str, ...] = ("a", "b")) -> CoordinateResult:
-    misfit = Misfit(kind, partners, outliers=2, excess_kurtosis=1.0)
-    return CoordinateResult("x", 1.0, 0.01, 0.01, Effect(0.5, spread), misfit)
+def flagged(
+    kind: str,
+    spread: float,
+    partners: tuple[str, ...] = ("a", "b"),
+    marginal: Marginal | None = None,
+) -> CoordinateResult:
+    outcome = Outcome(3.0, 0.41, 0.25) if kind == "outcome" else None
+    misfit = Misfit(kind, partners, outliers=2, excess_kurtosis=1.0, outcome=outcome)
+    return CoordinateResult("x", 1.0, 0.01, 0.01, Effect(0.5, spread), misfit, marginal)
+
+
+def marginal(mean_error: float = 0.0, sd_ratio: float = 1.0) -> Marginal:
+    """Of a target with mean 2 and sd 1, with small errors."""
+    return Marginal(2 + mean_error, sd_ratio, 2.0, 1.0, mean_error, 0.02, sd_ratio, 0.02)
+
+
+MARGINALS = [None, marginal(), marginal(0.4), marginal(0.0, 0.7), marginal(-0.4, 1.5)]
 
 
 @pytest.mark.parametrize("kind", kinds_of_misfit())
 @pytest.mark.parametrize("spread", [0.5, 2.0])
-def test_every_kind_of_misfit_has_a_verdict_and_advice(kind: str, spread: float) -> None:
+@pytest.mark.parametrize("known", MARGINALS)
+def test_every_kind_of_misfit_has_a_verdict_and_advice(
+    kind: str, spread: float, known: Marginal | None
+) -> None:
     """Catches a kind that is found and then told as a mere misfit, or without a way out."""
-    verdict = flagged(kind, spread).verdict
-    assert len(verdict.split()) >= FEWEST_WORDS
-    assert flagged(kind, spread, partners=()).verdict
-    title, advice = wording.ADVICE[wording.advice_key(kind, spread)]
-    assert title
-    assert advice.endswith(".")
+    found = flagged(kind, spread, marginal=known)
+    assert len(found.verdict.split()) >= FEWEST_WORDS
+    assert flagged(kind, spread, partners=(), marginal=known).verdict
+    assert found.misfit is not None
+    keys = wording.advice_keys(found.misfit, found.effect, found.marginal)
+    assert keys
+    for title, advice in (wording.ADVICE[key] for key in keys):
+        assert title
+        assert advice.endswith(".")
+
+
+def test_what_is_said_of_small_errors_can_be_seen() -> None:
+    """With 100,000 draws an sd of 1.03 is found: "sd 1.0, about 1.0 expected" says nothing."""
+    slight = Marginal(2.0, 1.03, 2.0, 1.0, 0.0, 0.002, 1.03, 0.002)
+    assert flagged("shape", 1.03, marginal=slight).verdict == (
+        "draws are too wide (sd 1.03, about 1.00 expected)"
+    )
+    assert wording.advice_keys(Misfit("shape"), Effect(0.0, 1.03), slight) == {"wide"}
+    neither = flagged("shape", 1.0, marginal=marginal()).verdict
+    assert neither.startswith("mean and sd are as expected, but given the others, draws differ")
 
 
 def test_every_verdict_is_another_and_all_advice_is_given() -> None:
     kinds, spreads = kinds_of_misfit(), (0.5, 2.0)
     verdicts = {flagged(kind, 0.5).verdict for kind in kinds}
-    assert len(verdicts) == len(kinds) == 8
-    given = {wording.advice_key(kind, spread) for kind in kinds for spread in spreads}
+    assert len(verdicts) == len(kinds) == 9
+    given = set()
+    for kind, spread, known in product(kinds, spreads, MARGINALS):
+        given |= wording.advice_keys(Misfit(kind), Effect(0.5, spread), known)
     assert given == set(wording.ADVICE)
     assert set(wording.DEPENDENCE) == set(CONTEXTS) - {"alone"}
+
+
+@pytest.mark.parametrize("kind", ["spread", "dependence", "shift", "shape"])
+@pytest.mark.parametrize("conditional_spread", [0.5, 1.2])
+def test_draws_that_are_too_narrow_are_never_called_too_wide(
+    kind: str, conditional_spread: float
+) -> None:
+    """Catches a conditional that is told as if it were the coordinate by itself.
+
+    Mean-field draws have too small an sd, and are too wide in the target's conditional.
+    """
+    found = flagged(kind, conditional_spread, marginal=marginal(0.0, 0.71))
+    assert found.verdict.startswith("draws are too narrow (sd 0.71, about 1.0 expected)")
+    assert "wide" not in found.verdict
+    assert found.misfit is not None
+    keys = wording.advice_keys(found.misfit, found.effect, found.marginal)
+    assert "narrow" in keys
+    assert "wide" not in keys
+
+
+def test_a_value_that_is_drawn_too_often_or_too_rarely() -> None:
+    """Catches shares in the wrong order."""
+    assert flagged("outcome", 1.0).verdict == "draws take 3 too often: 0.41, 0.25 expected"
+    rarely = Misfit("outcome", outcome=Outcome(-1.0, 0.012, 0.034))
+    found = CoordinateResult("x", 1.0, 0.01, 0.01, Effect(0.0, 1.0), rarely)
+    assert found.verdict == "draws take -1 too rarely: 0.012, 0.034 expected"
+
+
+def test_what_is_known_of_a_conditional_alone_is_said_so() -> None:
+    """Catches a conditional sd that reads as the sd."""
+    assert flagged("spread", 1.2).verdict.startswith("given the others, draws are too wide")
+    as_expected = flagged("spread", 1.2, marginal=marginal()).verdict
+    assert as_expected.startswith("mean and sd are as expected, but given the others, draws are")
 
 
 def test_a_method_that_tells_no_kind_has_a_verdict_too() -> None:
@@ -157,14 +226,16 @@ def _literals(text: str) -> Iterator[tuple]:
 def test_no_sentence_is_written_a_second_time() -> None:
     """Catches a changed word that is changed in one of two places."""
     kinds = {*wording.NOTES, *wording.ADVICE, *wording.DEPENDENCE, *wording.COMPARISON_VERDICTS}
-    sentences = passages(ast.parse(WORDING.read_text("utf-8"))) - kinds
+    texts = {path: passages(tree) for path, tree in trees()}
+    worded = {path: texts.pop(path) for path in WORDING.glob("*.py")}
+    sentences = set().union(*worded.values()) - kinds
     assert len(sentences) > 50
-    elsewhere = {path: passages(tree) for path, tree in trees() if path != WORDING}
+    assert sum(len(found - kinds) for found in worded.values()) == len(sentences)
     twice = [
         (str(path.relative_to(SOURCE)), sentence)
-        for path, texts in elsewhere.items()
+        for path, found in texts.items()
         for sentence in sentences
-        for text in texts
+        for text in found
         if sentence in text
     ]
     assert twice == []

@@ -47,5 +47,5 @@ def test_settled_chains_are_not_noted(count: int, rho: float) -> None:
     for seed in range(60):
         rng = np.random.default_rng(200 + seed)
         chains = simulate.autoregressive(rng, np.full(3, rho), count, 6000 // count)
-        noted += bool(plan_batches(sw.Samples.of(chains), lambda _, x: x, most=250).notes)
+        noted += bool(plan_batches(sw.Samples.of(chains), lambda _, x, __: x, most=250).notes)
     assert noted <= 2

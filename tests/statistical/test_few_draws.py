@@ -11,10 +11,10 @@ from steinwise.calibration.batches import Batches, cut_by_length, even_batches
 from steinwise.calibration.families import calibrate
 from steinwise.calibration.signs import bootstrap, rademacher
 from steinwise.draws.samples import Samples
+from steinwise.methods.complete_conditionals.settings import expected_squares
+from steinwise.methods.complete_conditionals.terms import BASE_TERMS, terms_of
 from steinwise.methods.transported import Transported
-from steinwise.methods.transported.settings import expected_squares
-from steinwise.methods.transported.terms import BASE_TERMS, terms_of
-from steinwise.orbits.lines import NormalLines
+from steinwise.orbits.places import Places
 
 
 def sums_of_tails(
@@ -34,8 +34,8 @@ def test_one_of_many_right_coordinates_does_not_stand_out_by_its_small_scale() -
     batches, hits = cut_by_length(1, 50, 1, independent=True), 0
     for seed in range(500):
         z = np.random.default_rng([30, seed]).normal(size=(50, 100))
-        lines = NormalLines(z, np.zeros_like(z), np.ones(100))
-        terms = terms_of(lines, z, np.dtype("float32"))[BASE_TERMS["tails"][0]]
+        places = Places.of_normal_scores(z)
+        terms = terms_of(places, np.dtype("float32"))[BASE_TERMS["tails"][0]]
         products = np.einsum("tcg,tch->cgh", terms, terms, optimize=True)
         expected = expected_squares([("tails", "alone")], batches, held_out=0)
         sums = BatchSums(products[None], batches, expected=expected)
@@ -86,7 +86,7 @@ def test_only_independent_draws_lead_to_expect_anything() -> None:
     found = next(Transported().prepare(samples, target, run)).statistic(target, run)
     batches = cut_by_length(1, 200, 5, independent=True)
     weights = {one.family: one.expected for one in found.batch_sums(batches) if not one.two_sided}
-    alone, others = weights["coordinates alone"], weights["coordinates with others"]
+    alone, others = weights["lines: coordinates alone"], weights["lines: coordinates with others"]
     assert alone is not None
     assert alone.weight == pytest.approx([0, 0, 0.2])  # shape, shift, tails
     assert others is None or not others.weight.any()

@@ -1,5 +1,6 @@
 """sw.fit_parameters: coverage of its intervals, and no bias, where the constant is not known."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -43,6 +44,7 @@ def test_coverage(log_density, draw, truth, method):
     assert hits.max() < SEEDS, f"{hits} of {SEEDS}"
 
 
+@jax.jit  # many fits, compiled once
 def natural(theta, x):
     """An exponential family: log p = shift . x - precision x^2 / 2."""
     return jnp.sum(theta[0] * x - 0.5 * theta[1] * x**2)

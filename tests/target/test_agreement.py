@@ -1,10 +1,12 @@
 """Every way of making a target gives the same scores, within the memory budget."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import steinwise as sw
+from steinwise.target.pointwise import adds_at_indices
 from tests.target.cases import (
     ALL_LINE_POINTS,
     BLOCK,
@@ -29,6 +31,16 @@ def target(request):
 def test_scores_agree(target):
     """A route that works in 32 bit, or swaps an axis."""
     np.testing.assert_allclose(target.score(X), (MEAN - X) @ PRECISION, rtol=0, atol=1e-10)
+
+
+def test_values_and_scores_agree_with_either(target):
+    """Catches a value in the place of a slope; few rows are padded to one small shape."""
+    for rows in (X[:3], np.resize(X, (300, D))):
+        found = target.values_and_scores(rows)
+        if found is None:  # without a log density, or with one maximum only
+            continue
+        np.testing.assert_allclose(found[0], target.log_values(rows), rtol=1e-12)
+        np.testing.assert_allclose(found[1], target.score(rows), rtol=0, atol=1e-10)
 
 
 def test_line_scores_agree(target):
@@ -123,3 +135,30 @@ def assert_equal_up_to_a_constant(values, points):
     away = points - MEAN
     expected = -0.5 * np.einsum("ncmd,de,ncme->ncm", away, PRECISION, away)
     np.testing.assert_allclose(values - values[..., :1], expected - expected[..., :1], atol=1e-9)
+
+
+def test_scores_of_a_density_with_groups_are_those_of_matrices():
+    """The gradient of ``a[group]`` adds at indices, and is computed point by point."""
+    rng = np.random.default_rng(5)
+    group, y = rng.integers(0, 4, 30), rng.normal(size=30)
+    member = np.eye(4)[group]
+    grouped = sw.Target(lambda x: -jnp.sum((y - x[group]) ** 2) / 2)
+    plain = sw.Target(lambda x: -jnp.sum((y - member @ x) ** 2) / 2)
+    points = jax.ShapeDtypeStruct((4,), np.float32)
+    found = [
+        adds_at_indices(jax.make_jaxpr(jax.grad(target.log_density))(points).jaxpr)
+        for target in (grouped, plain)
+    ]
+    assert found == [True, False]
+    x = rng.normal(size=(300, 4))  # more than one call
+    np.testing.assert_allclose(grouped.score(x), plain.score(x), rtol=1e-12)
+
+
+def test_adding_at_indices_is_found_inside_calls_and_branches():
+    index = np.array([0, 1, 1])
+
+    def branching(x):
+        return jax.lax.cond(x[0] > 0, lambda x: jnp.sum(x[index]), lambda x: jnp.sum(x), x)
+
+    point = jax.ShapeDtypeStruct((2,), np.float32)
+    assert adds_at_indices(jax.make_jaxpr(jax.grad(jax.jit(branching)))(point).jaxpr)

@@ -20,15 +20,62 @@ def test_a_target_must_be_a_function(thing):
         sw.Target.from_score(thing)
 
 
-def test_a_function_is_compiled_once_however_often_it_is_passed():
-    """Catches a target made anew for the same function, which would compile it again."""
+SCALE = 1.0
+
+
+def of_global(x):
+    return -0.5 * SCALE * jnp.sum(x**2)
+
+
+def test_a_function_is_read_anew_in_every_call(monkeypatch):
+    """The density of the call before: a global, a closure, a default that has changed since."""
+    scale = 1.0
+
+    def of_closure(x):
+        return -0.5 * scale * jnp.sum(x**2)
+
+    def of_default(x, scale=1.0):
+        return -0.5 * scale * jnp.sum(x**2)
+
+    densities = (of_global, of_closure, of_default)
+    before = [as_target(density).score(X) for density in densities]
+    scale = 100.0
+    monkeypatch.setitem(globals(), "SCALE", 100.0)
+    of_default.__defaults__ = (100.0,)
+    for density, scores in zip(densities, before, strict=True):
+        np.testing.assert_allclose(as_target(density).score(X), 100 * scores)
+
+
+@pytest.mark.parametrize("effort", ["quick", "standard"])
+def test_a_check_reads_a_function_anew(monkeypatch, effort):
+    """Series along lines were those of the call before, and said that the draws fit."""
+    draws = np.random.default_rng(0).normal(size=(200, 2))
+    assert not sw.check(draws, of_global, effort=effort).rejected
+    monkeypatch.setitem(globals(), "SCALE", 100.0)
+    assert sw.check(draws, of_global, effort=effort).rejected
+
+
+def test_a_function_that_no_longer_works_is_refused(monkeypatch):
+    """JAX remembers traces by function, so the check of the output saw that of the call before."""
+    sw.ksd(X, of_global)
+    monkeypatch.setitem(globals(), "SCALE", np.ones(3))
+    with pytest.raises(sw.TargetError, match="expected a scalar"):
+        sw.ksd(X, of_global)
+
+
+def test_a_target_is_compiled_once_however_often_it_is_passed():
+    traces = []
 
     def log_density(x):
-        return -(x**2).sum() / 2
+        traces.append(x)
+        return -0.5 * jnp.sum(x**2)
 
-    assert as_target(log_density) is as_target(log_density)
     target = sw.Target(log_density)
     assert as_target(target) is target
+    sw.ksd(X, target)
+    before = len(traces)
+    sw.ksd(X, target)
+    assert len(traces) == before
 
 
 class Steep:

@@ -171,13 +171,30 @@ def test_a_density_of_another_dimension():
 
 
 def test_a_density_that_cannot_be_differentiated():
-    """Neither mode: the user must know that lines= or from_score is the way."""
+    """Neither mode: its values are used, with a warning, and its score is refused."""
 
-    def opaque(x):
-        return jax.pure_callback(lambda v: np.sum(v), jax.ShapeDtypeStruct((), x.dtype), x)
+    def opaque(x, vmap_method=None):
+        shape = jax.ShapeDtypeStruct((), x.dtype)
+        return jax.pure_callback(lambda v: np.sum(v, axis=-1), shape, x, vmap_method=vmap_method)
 
-    with pytest.raises(sw.TargetError, match=r"not differentiated.*from_score"):
+    with pytest.raises(sw.TargetError, match=r"not differentiated.*jax.vmap"):
         sw.Target(opaque).prepare(D)
+    target = sw.Target(lambda x: opaque(x, "expand_dims"))
+    with pytest.warns(sw.SteinwiseWarning, match=r"not differentiated.*values are used"):
+        target.prepare(D)
+    assert not target.has_scores(D)
+    with pytest.raises(sw.TargetError, match=r"not differentiated.*from_score"):
+        target.score(X)
+    with pytest.raises(sw.InputError, match=r"'ksd' needs scores.*method='transported'"):
+        sw.check(X, target, method="ksd")
+    found = target.log_values(X)
+    assert found is not None
+    np.testing.assert_allclose(found, X.sum(axis=1))
+    values, slopes = target.line_values(X, COORDINATES, LINE_POINTS)
+    assert slopes is None
+    assert values is not None
+    others = X.sum(axis=1)[:, None] - X[:, COORDINATES]
+    np.testing.assert_allclose(values, others[..., None] + LINE_POINTS)
 
 
 def test_lines_of_the_wrong_shape():
@@ -213,3 +230,9 @@ def test_lines_that_fail_keep_their_error_as_the_cause():
     with pytest.raises(sw.TargetError, match="only for coordinate 0") as caught:
         sw.Target(log_density, lines=fails).prepare(D)
     assert isinstance(caught.value.__cause__, RuntimeError)
+
+
+def test_a_density_in_numpy() -> None:
+    """Catches a question about the number of coordinates where NumPy is the cause."""
+    with pytest.raises(sw.TargetError, match=r"NumPy where jax.numpy is needed.*import jax.numpy"):
+        sw.Target(lambda x: -np.sum(np.asarray(x) ** 2)).prepare(3)

@@ -9,13 +9,14 @@ from steinwise.calibration.batches import cut_by_length
 from steinwise.calibration.signs import bootstrap, rademacher
 from steinwise.draws.normal_scores import NormalScores
 from steinwise.draws.samples import Samples
-from steinwise.methods.transported import Transported, slab_pass
-from steinwise.methods.transported import statistic as statistic_module
-from steinwise.methods.transported.features import CONTEXTS
-from steinwise.methods.transported.settings import BASES
-from steinwise.methods.transported.statistic import TransportedStatistic
+from steinwise.methods.complete_conditionals import line_blocks, slab_pass
+from steinwise.methods.complete_conditionals.effects import NormalScoreSums
+from steinwise.methods.complete_conditionals.features import CONTEXTS
+from steinwise.methods.complete_conditionals.settings import BASES
+from steinwise.methods.complete_conditionals.statistic import TransportedStatistic
+from steinwise.methods.transported import Transported
 from steinwise.target import AbstractTarget
-from tests.methods.transported.formulas import kappa, place_product
+from tests.methods.complete_conditionals.formulas import kappa, place_product
 
 STANDARD = sw.Gaussian(np.zeros(3), np.eye(3))
 
@@ -60,8 +61,11 @@ def test_testing_twice_gives_the_same() -> None:
     assert all(np.array_equal(a.values, b.values) for a, b in zip(first, second, strict=True))
     one, other = (found.test(batches, 99, 0) for _ in range(2))
     assert len(one.found) == len(other.found) == 1
-    np.testing.assert_array_equal(one.found[0].u, other.found[0].u)
-    sums = zip(one.found[0].normal_scores, other.found[0].normal_scores, strict=True)
+    np.testing.assert_array_equal(one.found[0].kept, other.found[0].kept)
+    first_sums, second_sums = (e.found[0].summary for e in (one, other))
+    assert isinstance(first_sums, NormalScoreSums)
+    assert isinstance(second_sums, NormalScoreSums)
+    sums = zip(first_sums, second_sums, strict=True)
     assert all(np.array_equal(a, b) for a, b in sums)
     assert one.notes() == other.notes() == ()
     np.testing.assert_array_equal(
@@ -90,5 +94,5 @@ def test_memory_and_blocks_do_not_change_the_numbers(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(slab_pass, "LINES_AT_ONCE", 70)
     same(sw.check(draws, target, n_bootstrap=99), whole)
     monkeypatch.setattr(slab_pass, "LINES_TOGETHER", 2)
-    monkeypatch.setattr(statistic_module, "LINES_PER_BLOCK", 4)
+    monkeypatch.setattr(line_blocks, "LINES_PER_BLOCK", 4)
     same(sw.check(draws, target, n_bootstrap=99), whole)

@@ -12,9 +12,9 @@ from steinwise._internal import threads
 from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batches import cut_by_length
 from steinwise.draws.samples import Samples
+from steinwise.methods.complete_conditionals.line_sets import direction_lines, most_directions
+from steinwise.methods.complete_conditionals.statistic import TransportedStatistic
 from steinwise.methods.transported import Transported
-from steinwise.methods.transported.line_sets import direction_lines, most_directions
-from steinwise.methods.transported.statistic import TransportedStatistic
 
 STANDARD = sw.Gaussian(np.zeros(3), np.eye(3))
 
@@ -23,7 +23,7 @@ def along_directions(statistic: TransportedStatistic) -> np.ndarray:
     """The sums of all draws, each a batch, alone."""
     batches = cut_by_length(1, statistic.samples.n, 1, independent=True)
     found = {sums.family: sums for sums in statistic.batch_sums(batches)}
-    return found["directions alone"].values
+    return found["lines: directions alone"].values
 
 
 def long(d: int) -> np.ndarray:
@@ -96,7 +96,7 @@ def test_a_direction_raises_the_coordinate_that_names_it() -> None:
         direction = sw.check(draws + sign, target, independent=True).coordinates[5]
         assert " + x[" in direction.name
         assert direction.effect is not None
-        assert direction.effect.shift * sign > 0.5
+        assert direction.effect.conditional_shift * sign > 0.5
 
 
 def test_no_direction_without_correlation() -> None:
@@ -151,3 +151,31 @@ def test_no_direction_where_a_held_out_coordinate_never_moves() -> None:
     assert direction_lines(Samples.of(draws, independent=True)) is not None
     draws[:40, 1] = 0.5
     assert direction_lines(Samples.of(draws, independent=True)) is None
+
+
+def test_the_error_along_a_direction_is_that_of_the_sum_of_its_coordinates() -> None:
+    """Catches weights of another direction, or in other units."""
+    covariance = np.array([[1.0, 0.9], [0.9, 1.0]]) * np.outer([1.0, 5.0], [1.0, 5.0])
+    draws = np.random.default_rng(3).multivariate_normal([0, 0], 4 * covariance, 1000)
+    result = sw.check(draws, sw.Gaussian([0.0, 0.0], covariance))
+    direction = result.coordinates[2]
+    assert direction.marginal is not None
+    assert direction.marginal.sd_ratio == pytest.approx(2.0, abs=0.15)
+    assert direction.verdict.startswith("draws are too wide")
+
+
+@pytest.mark.parametrize("independent", [True, False])
+def test_held_out_draws_stay_held_out_when_only_some_are_followed(independent: bool) -> None:
+    """Catches draws of all chains as one that are held out of every chain again."""
+    chains = np.random.default_rng(10).multivariate_normal(np.zeros(3), long(3), (4, 103))
+    samples = Samples.of(chains, independent=independent)
+    lines = direction_lines(samples)
+    assert lines is not None
+    fewer = samples.thinned(5)
+    some = lines.thinned(5, fewer.n_chains, fewer.n_draws)
+    followed = np.arange(samples.n).reshape(4, -1)[:, ::5].ravel()
+    expected = lines.tested(followed)
+    np.testing.assert_array_equal(some.tested(np.arange(fewer.n)), expected)
+    assert some.of_draws is not None
+    again = some.scores(some.positions(fewer.take(np.arange(fewer.n))))
+    np.testing.assert_allclose(some.of_draws.T, again, atol=1e-6)

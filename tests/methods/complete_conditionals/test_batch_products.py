@@ -2,23 +2,27 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
-from steinwise.methods.transported.batch_products import Sums, add_products
-from steinwise.methods.transported.features import LINEAR_SKETCHES, SKETCHES, Features
-from steinwise.methods.transported.terms import PLACE
-from steinwise.orbits.lines import QUANTILES, Lines
-from tests.methods.transported.formulas import kappa
+from steinwise.methods.complete_conditionals.batch_products import (
+    SlabFeatures,
+    Sums,
+    add_products,
+)
+from steinwise.methods.complete_conditionals.features import LINEAR_SKETCHES, SKETCHES, Features
+from steinwise.methods.complete_conditionals.terms import PLACE_TERMS, terms_of
+from steinwise.orbits.places import Places
+from tests.methods.complete_conditionals.formulas import kappa
 
 
 def products(others: np.ndarray, seed: int = 0) -> Sums:
     """Terms times features in batches of one draw, for lines whose terms are all the same."""
     n, d = others.shape
     features = Features.draw(d, seed)
-    u = np.full((n, d), 0.3)
-    flat = np.zeros((n, d, QUANTILES))
-    lines = Lines(u, u, flat, flat, np.ones((n, d)), u)
-    out = Sums.zeros(features, n, d, "float64")
-    add_products(out, lines, u, others, np.ones((n, 1)), np.arange(d), features)
+    out = Sums.zeros(features, PLACE_TERMS.count, n, d, "float64")
+    terms = terms_of(Places.of_normal_scores(np.full((n, d), ndtri(0.3))), np.dtype(float))
+    seen = SlabFeatures.of(others.T, np.ones((n, 1)), features, np.dtype(float))
+    add_products(out, terms, PLACE_TERMS, seen, np.arange(d))
     return out
 
 
@@ -55,9 +59,9 @@ def test_sketches_of_coordinates_are_unbiased(context: str, first: int) -> None:
     term, values = np.sqrt(2) * np.cos(np.pi * 0.3), []
     for seed in range(200):
         sums, features = products(both, seed), Features.draw(d, seed)
-        one, other = sums.of(context)[:, 0, PLACE]
+        one, other = sums.of(context)[:, 0, PLACE_TERMS.place]
         values.append(one @ other / term**2 / LINEAR_SKETCHES)
-        single = sums.singles(features, context)[:, 3, 0] / term
+        single = sums.singles(features, PLACE_TERMS, context)[:, 3, 0] / term
         expected = both if first == 0 else both**2 - 1
         expected = np.where(np.arange(d) == 3, 0.0, expected)
         np.testing.assert_allclose(single, expected, atol=1e-12)
@@ -70,7 +74,7 @@ def test_the_sketch_is_unbiased_for_all_products() -> None:
     both = np.random.default_rng(2).normal(size=(2, 12))
     term, values = np.sqrt(2) * np.cos(np.pi * 0.3), []
     for seed in range(300):
-        one, other = products(both, seed).interaction[:, 0, PLACE]
+        one, other = products(both, seed).interaction[:, 0, PLACE_TERMS.place]
         values.append(one @ other / term**2 / SKETCHES / 2)
     exact = kappa("interaction", both[0, 1:], both[1, 1:])
     assert np.mean(values) == pytest.approx(exact, abs=4 * np.std(values) / np.sqrt(300))

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import ndtri
 
-from steinwise.orbits.lines import MIDPOINTS
+from steinwise.orbits.quantiles import MIDPOINTS
 
 
 def stein_side(x: float) -> np.ndarray:

@@ -1,14 +1,16 @@
 """Verdicts in words: what is wrong with a coordinate, and with whom."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import steinwise as sw
+from steinwise.methods.complete_conditionals.effects import NormalScoreSums
+from steinwise.methods.complete_conditionals.features import Features
 from steinwise.methods.transported import Transported
-from steinwise.methods.transported.effects import NormalScoreSums
-from steinwise.methods.transported.features import Features
+from steinwise.orbits.places import Places
 
 
 def normal(seed: int, n: int = 500, d: int = 4) -> np.ndarray:
@@ -30,11 +32,11 @@ def test_words_for_one_coordinate() -> None:
     draws[:, 1] += 0.4
     draws[:, 2] = np.random.default_rng(7).laplace(0, 1 / np.sqrt(2), size=500)
     narrow, shifted, heavy, right = verdicts(draws)
-    sd = float(narrow.removeprefix("draws are too narrow (sd ").split()[0])
+    sd = float(narrow.removeprefix("draws are too narrow (sd ").split(",")[0])
     assert sd == pytest.approx(0.6, abs=0.05)
     amount = float(shifted.removeprefix("draws are shifted by ").split()[0])
     assert amount == pytest.approx(0.4, abs=0.1)
-    assert heavy == "draws have heavier tails than the target"
+    assert heavy.endswith("given the others, draws have heavier tails than the target")
     assert right == "no misfit found"
 
 
@@ -79,7 +81,8 @@ def test_no_partner_is_named_that_does_not_stand_out() -> None:
         if [i, j] not in Features.draw(d, 0).pairs.tolist()
     )
     draws[:, 0] = np.abs(draws[:, 0]) * np.sign(draws[:, one] * draws[:, other])
-    method = Transported(directions=False, contexts=["interaction"], coordinates=(0,))
+    lines = {"directions": False, "coordinates": (0,), "every_line": True}
+    method = Transported(contexts=["interaction"], **lines)
     result = sw.check(draws, sw.Gaussian(np.zeros(d), np.eye(d)), method=method, alpha=0.5)
     (found,) = result.coordinates
     assert found.kind in ("", "interaction")
@@ -99,20 +102,35 @@ def test_kind_and_partners_are_fields_too() -> None:
 
 
 def test_sizes_beyond_what_is_counted_are_called_at_least() -> None:
-    """Catches a shift by 30 that is reported as one by 5."""
+    """Catches a shift by 30 that is reported as one by 5, where errors of means are not known."""
+    draws = normal(43)
+    draws[:, 0] += 30.0
+    draws[:, 1] *= 10.0
+    noisy = sw.Target.at_draws(-draws, noisy=True)
+    assert all(c.marginal is None for c in sw.check(draws, noisy, method="scores").coordinates)
+    result = sw.check(draws, sw.Gaussian(np.zeros(4), np.eye(4)))
+    shifted, wide, *_ = (replace(c, marginal=None).verdict for c in result.coordinates)
+    assert (
+        shifted
+        == "given the others, draws are shifted by at least +5 of the target's conditional sd"
+    )
+    assert wide.startswith("given the others, draws are too wide (at least 4.")
+
+
+def test_sizes_by_themselves_have_no_bound() -> None:
     draws = normal(43)
     draws[:, 0] += 30.0
     draws[:, 1] *= 10.0
     shifted, wide, *_ = verdicts(draws)
-    assert shifted == "draws are shifted by at least +5 of the target's conditional sd"
-    assert wide.startswith("draws are too wide (sd at least 4.")
+    assert shifted.startswith("draws are shifted by +30 sd (mean 30.")
+    assert wide.startswith("draws are too wide (sd 10, about 1.0 expected)")
 
 
 def test_settings_that_underflow_are_left_out_and_said() -> None:
     """Catches a statistic of 0 that looks like a fit."""
     target = sw.Gaussian(np.zeros(2), np.eye(2))
     method = Transported(["shape"], ["alone"])
-    with pytest.warns(sw.SteinwiseWarning, match=r"'alone' of x\[0\] and 1 more left .* underflow"):
+    with pytest.warns(sw.SteinwiseWarning, match=r"x\[0\] .*'alone'\), and 1 more .* underflow"):
         sw.check(normal(44, d=2) + 60.0, target, method=method)
 
 
@@ -133,7 +151,7 @@ def test_settings_that_overflow_are_left_out_and_said() -> None:
     draws = normal(41, n=200)
     draws[0, 2] = 1e30
     target = sw.Gaussian(np.zeros(4), np.eye(4))
-    with pytest.warns(sw.SteinwiseWarning, match=r"'shape', 'alone' of x\[2\] and 3 more left"):
+    with pytest.warns(sw.SteinwiseWarning, match=r"x\[2\] \('shape', 'alone'\), and 3 more"):
         result = sw.check(draws, target, method=Transported(directions=False), dtype="float32")
     assert any("overflow" in note for note in result.notes)
     assert np.isfinite(result.statistic)
@@ -149,12 +167,13 @@ def test_float32_sums_change_the_numbers_little() -> None:
     found, expected = ([c.value for c in result.coordinates] for result in (half, full))
     np.testing.assert_allclose(found, expected, atol=1e-4)
     assert half.pvalue == pytest.approx(full.pvalue, abs=0.003)
-    with pytest.raises(sw.InputError, match="dtype is 'float16': expected one of"):
+    with pytest.raises(sw.InputError, match="dtype is 'float16': expected 'float64' or 'float32'"):
         sw.check(draws, target, dtype="float16")
 
 
 def test_draws_that_are_all_held_out_change_nothing() -> None:
     """Catches the least of no numbers, where a slab has only draws that are not tested."""
     sums = NormalScoreSums.none(2)
-    assert sums.with_draws(np.full((3, 2), 0.4), np.zeros(3), 1e-3) is sums
-    assert (sums.with_draws(np.full((3, 2), 0.4), np.array([0, 1, 1.0]), 1e-3).draws == 2).all()
+    assert sums.with_places(Places.of_normal_scores(np.empty((0, 2))), 1e-3) is sums
+    some = Places.of_normal_scores(np.full((2, 2), 0.4))
+    assert (sums.with_places(some, 1e-3).draws == 2).all()

@@ -1,0 +1,84 @@
+"""The quickstarts of the README, run as they stand there, with what they print."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import steinwise as sw
+
+README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+RNG = np.random.default_rng(0)
+X = RNG.uniform(0, 4, 50)
+Y = 1 + 2 * X + RNG.normal(size=50)
+PROGRAM = """
+data { int n; vector[n] x; vector[n] y; }
+parameters { real a; real b; real<lower=0> sigma; }
+model { a ~ normal(0, 10); b ~ normal(0, 10); sigma ~ normal(0, 5); y ~ normal(a + b * x, sigma); }
+"""
+
+
+def quickstart(title: str) -> tuple[str, str]:
+    """The code below a heading, and what it is said to print."""
+    pattern = rf"^### {title}\n.*?```python\n(.*?)```.*?```text\n(.*?)```"
+    found = re.search(pattern, README, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    return found[1], found[2]
+
+
+VERDICTS = ("No misfit found at level 0.05.", "Misfit: the draws do not fit the density")
+
+
+def outline(printed: str) -> tuple[list[str], str]:
+    """The names of the facts, and the verdict: chains are chaotic, numbers vary by processor."""
+    report = printed[printed.index("steinwise check") :]  # libraries print more before it
+    head, _, rest = report.partition("\n\n")
+    (verdict,) = (one for one in VERDICTS if one in rest)
+    return [line.split()[0] for line in head.splitlines()], verdict
+
+
+def run(title: str, names: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    code, expected = quickstart(title)
+    exec(code, names | {"sw": sw})
+    assert outline(capsys.readouterr().out) == outline(expected)
+
+
+def test_numpyro(capsys: pytest.CaptureFixture[str]) -> None:
+    import numpyro
+    import numpyro.distributions as dist
+    from numpyro.infer import MCMC, NUTS
+
+    def model(x, y):
+        a, b = (numpyro.sample(name, dist.Normal(0, 10)) for name in "ab")
+        sigma = numpyro.sample("sigma", dist.HalfNormal(5))
+        numpyro.sample("y", dist.Normal(a + b * x, sigma), obs=y)
+
+    def quiet(kernel, **options):
+        return MCMC(kernel, chain_method="vectorized", progress_bar=False, **options)
+
+    names = {"MCMC": quiet, "NUTS": NUTS, "model": model, "jax": jax, "x": X, "y": Y}
+    run("NumPyro", names, capsys)
+
+
+def test_pymc(capsys: pytest.CaptureFixture[str]) -> None:
+    import pymc as pm
+
+    with pm.Model() as model:
+        a, b = (pm.Normal(name, 0, 10) for name in "ab")
+        sigma = pm.HalfNormal("sigma", 5)
+        pm.Normal("y", a + b * X, sigma, observed=Y)
+    run("PyMC", {"pm": pm, "model": model}, capsys)
+
+
+def test_stan(capsys: pytest.CaptureFixture[str]) -> None:
+    import warnings
+
+    import stan
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        data = {"n": 50, "x": X, "y": Y}
+        run("Stan", {"stan": stan, "program": PROGRAM, "data": data}, capsys)

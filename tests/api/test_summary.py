@@ -1,0 +1,174 @@
+"""`sw.summary`: answers with their errors, and no number where none can be given."""
+
+import json
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import steinwise as sw
+from steinwise.cli import run
+from steinwise.results.summary import Estimate, Quantity
+
+COVARIANCE = np.full((3, 3), 0.9) + 0.1 * np.eye(3)
+NORMAL = sw.Gaussian([1.0, 0.0, 0.0], COVARIANCE)
+NONE = Estimate("explains too little", *[np.nan] * 6)
+
+
+def mean_field(n: int, seed: int = 0) -> np.ndarray:
+    noise = np.random.default_rng(seed).normal(size=(n, 3))
+    return [1.2, 0.0, 0.0] + noise / np.sqrt(np.diag(np.linalg.inv(COVARIANCE)))
+
+
+@pytest.fixture(scope="module")
+def answers() -> sw.Summary:
+    functions = {"difference": lambda x: x[:, 0] - x[:, 1]}
+    return sw.summary(mean_field(600), NORMAL, names=list("abc"), functions=functions)
+
+
+def test_a_normal_target_is_corrected_exactly(answers: sw.Summary) -> None:
+    """Means, sds, quantiles and functions of mean-field draws with correlation 0.9."""
+    for name, mean, sd in (("a", 1.0, 1.0), ("b", 0.0, 1.0), ("difference", 1.0, np.sqrt(0.2))):
+        quantity = answers[name]
+        assert quantity.way == "scores"
+        assert quantity.corrected_mean == pytest.approx(mean, abs=1e-6)
+        assert quantity.corrected_sd == pytest.approx(sd, abs=1e-6)
+        assert quantity.agree
+    a = answers["a"]
+    assert a.sd_ratio == pytest.approx(0.37, abs=0.03)
+    assert a.mean_error == pytest.approx(0.2, abs=0.05)
+    assert a.mean_is_biased
+    assert a.sd_is_biased
+    assert "sd too small" in a.verdict
+    assert "mean too high" in a.verdict
+    exact = [1 - 1.645, 1.0, 1 + 1.645]
+    for found, reach, truth in zip(
+        a.corrected_quantiles, a.quantile_uncertainties, exact, strict=True
+    ):
+        assert abs(found - truth) <= reach < 0.5
+
+
+def test_tables_pictures_and_text(answers: sw.Summary) -> None:
+    frame = answers.to_dataframe()
+    assert list(frame.index) == ["a", "b", "c", "difference"]
+    expected = {"mean", "sd", "corrected_mean", "corrected_sd", "mean_error", "sd_ratio"}
+    assert expected | {"corrected_mean_uncertainty", "corrected_q50"} <= set(frame.columns)
+    assert json.loads(answers.to_json())["quantities"][0]["name"] == "a"
+    assert answers.worst_first[0].badness == max(q.badness for q in answers.quantities)
+    assert "+- is half of a 95 % interval" in str(answers)
+    page = answers.to_html()
+    assert page.count("<tr") == 5
+    assert "sd too small" in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+    (ax,) = answers.plot().axes
+    assert len(ax.get_yticklabels()) == 4
+    with pytest.raises(sw.InputError, match="no quantity 'd'"):
+        answers["d"]
+
+
+def test_right_draws_are_left_alone() -> None:
+    """Right draws of a density without closed form, as chains: nothing is called biased."""
+    x = np.log(np.random.default_rng(1).gamma(3.0, size=(4, 150, 2)))
+    answers = sw.summary(x, lambda x: jnp.sum(3 * x - jnp.exp(x)), sweeps=1)
+    for quantity in answers.quantities:
+        assert abs(quantity.corrected_mean - 0.9228) <= quantity.corrected_mean_uncertainty + 1e-3
+        assert abs(quantity.corrected_sd - 0.6284) <= quantity.corrected_sd_uncertainty + 1e-3
+        assert quantity.verdict == "mean and sd are right within their errors"
+        assert abs(quantity.mean_error) < 3 * quantity.mean_error_se
+
+
+def test_no_number_where_none_can_be_given() -> None:
+    """A thin crescent, from draws at its middle: neither way gets there in one sweep."""
+    x = 0.3 * np.random.default_rng(2).normal(size=(500, 2))
+    answers = sw.summary(
+        x, lambda x: -0.5 * x[0] ** 2 - 50 * (x[1] - x[0] ** 2) ** 2, sweeps=1, seed=3
+    )
+    quantity = answers["x[1]"]
+    assert np.isnan(quantity.corrected_sd)
+    assert np.isnan(quantity.sd_ratio)
+    assert np.isnan(quantity.corrected_quantiles).all()
+    assert quantity.verdict.startswith("cannot be corrected: the regression")
+    assert np.isnan(answers.to_dataframe().loc["x[1]", "corrected_sd"])  # type: ignore[call-overload]
+
+
+def test_slow_chains_are_not_called_settled() -> None:
+    """Too few batches see no movement: lines give no number then, and scores do."""
+    walk = np.cumsum(0.3 * np.random.default_rng(4).normal(size=(2, 60, 3)), axis=1)
+    with pytest.warns(sw.SteinwiseWarning, match="too slow"):
+        answers = sw.summary(walk, NORMAL, sweeps=1)
+    assert answers["x[0]"].by_lines.state == "too slow"
+    assert answers["x[0]"].corrected_sd == pytest.approx(1.0, abs=1e-3)
+
+
+def test_ways_that_disagree_give_no_number() -> None:
+    one = Estimate("given", 0.0, 0.01, 0.02, 1.0, 0.01, 0.02)
+    other = Estimate("given", 0.1, 0.01, 0.02, 1.0, 0.01, 0.02)
+    drawn = ("a", 0.0, 1.0, 0.1, 0.1, (), (), ())
+    quantity = Quantity(*drawn, by_scores=one, by_lines=other)
+    assert quantity.agree is False
+    assert np.isnan(quantity.corrected_mean)
+    assert "disagree" in quantity.verdict
+    alone = Quantity(*drawn, by_scores=NONE, by_lines=other)
+    assert alone.agree is None
+    assert alone.way == "lines"
+    assert alone.corrected_mean == 0.1
+
+
+def test_one_absurd_draw_and_a_constant_are_no_error() -> None:
+    draws = mean_field(200)
+    draws[5] = 1e60
+    constant = {"one": lambda x: np.ones(len(x))}
+    answers = sw.summary(draws, NORMAL, sweeps=1, functions=constant)
+    assert np.isnan(answers["one"].sd_ratio)
+    assert answers["x[0]"].sd > 1e50
+    assert "cannot be corrected" in str(answers) or "sd too large" in str(answers)
+
+
+def test_too_few_draws_for_the_regression() -> None:
+    with pytest.raises(sw.TooFewDraws, match="do not determine"):
+        sw.summary(mean_field(20), NORMAL)
+
+
+def test_same_seed_same_numbers() -> None:
+    draws = mean_field(200)
+    one, again = (sw.summary(draws, NORMAL, sweeps=1).to_json() for _ in range(2))
+    assert one == again
+
+
+def test_the_command_prints_the_table_and_writes_a_picture(tmp_path: Path, capsys) -> None:
+    np.save(tmp_path / "draws.npy", mean_field(200))
+    (tmp_path / "target.py").write_text(
+        "import numpy as np, steinwise as sw\n"
+        "target = sw.Gaussian([1.0, 0, 0], np.full((3, 3), 0.9) + 0.1 * np.eye(3))\n"
+    )
+    command = ["summary", str(tmp_path / "draws.npy"), "--target", f"{tmp_path}/target.py:target"]
+    files = ["--plot", str(tmp_path / "out.png"), "--report", str(tmp_path / "out.html")]
+    assert run([*command, "--sweeps", "1", *files]) == 0
+    assert "sd too small" in capsys.readouterr().out
+    assert (tmp_path / "out.png").stat().st_size > 1000
+    assert "sd too small" in (tmp_path / "out.html").read_text("utf-8")
+    assert run([*command, "--sweeps", "1", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["quantities"]) == 3
+
+
+def test_a_check_with_its_summary_in_one_command(tmp_path: Path, capsys) -> None:
+    """The verdict first, then the answers; both on one page; the status is the verdict's."""
+    np.save(tmp_path / "draws.npy", mean_field(200))
+    (tmp_path / "target.py").write_text(
+        "import numpy as np, steinwise as sw\n"
+        "target = sw.Gaussian([1.0, 0, 0], np.full((3, 3), 0.9) + 0.1 * np.eye(3))\n"
+    )
+    command = ["check", str(tmp_path / "draws.npy"), "--target", f"{tmp_path}/target.py:target"]
+    page = tmp_path / "out.html"
+    assert run([*command, "--summary", "--report", str(page)]) == 1
+    shown = capsys.readouterr().out
+    assert shown.index("Misfit") < shown.index("sd too small")
+    assert "sd too small" in page.read_text("utf-8")
+    assert run([*command, "--summary", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["rejected"]
+    assert len(found["summary"]["quantities"]) == 3
+    scores = ["check", str(tmp_path / "draws.npy"), "--scores", str(tmp_path / "draws.npy")]
+    assert run([*scores, "--summary"]) == 2
+    assert "--summary follows the density along lines" in capsys.readouterr().err

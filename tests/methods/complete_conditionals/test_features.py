@@ -1,0 +1,42 @@
+"""Functions of the other coordinates: all of them where they are few, some where they are many."""
+
+import numpy as np
+import pytest
+
+from steinwise.methods.complete_conditionals.features import (
+    MOST_LOOKS_AT_PAIRS,
+    MOST_LOOKS_AT_SINGLES,
+    SKETCHES,
+    Features,
+)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 31, 40])
+def test_pairs_are_different_and_all_of_them_where_they_are_few(d: int) -> None:
+    """Catches a pair of a coordinate with itself, or one that is never drawn."""
+    pairs, every = Features.draw(d, 0).pairs, np.stack(np.triu_indices(d, 1), axis=1)
+    if len(every) * d <= MOST_LOOKS_AT_PAIRS:
+        np.testing.assert_array_equal(pairs, every)
+        return
+    assert len(np.unique(pairs, axis=0)) == len(pairs) == MOST_LOOKS_AT_PAIRS // d
+    drawn = np.concatenate([Features.draw(d, seed).pairs for seed in range(20)])
+    np.testing.assert_array_equal(np.unique(drawn, axis=0), every)
+
+
+def test_many_coordinates_are_looked_at_in_part() -> None:
+    """Catches features that grow with the square of the dimension."""
+    few, many = (Features.draw(d, 0) for d in (1000, 10_000))
+    assert few.count == many.count
+    for features in (few, many):
+        assert len(features.alone) == MOST_LOOKS_AT_SINGLES // features.d
+        assert len(features.pairs) == MOST_LOOKS_AT_PAIRS // features.d
+    assert many.bytes_per_line(26, 64, "float64") < few.bytes_per_line(26, 64, "float64")
+    assert many.partners("dependence", 4)[0] == many.alone[4]
+
+
+def test_products_that_nobody_looks_at_are_not_computed() -> None:
+    """Catches directions that pay for the names of their partners, which they never give."""
+    few, many = (Features.draw(d, 0, one_by_one=False) for d in (5, 60))
+    assert len(few.pairs) == few.counts[-1] == 10  # they are the context itself
+    assert len(many.pairs) == 0
+    assert many.counts[-1] == SKETCHES

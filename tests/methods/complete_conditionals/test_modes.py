@@ -1,0 +1,140 @@
+"""Modes in the default check: found, counted, said, and without effect where there is one."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import steinwise as sw
+from steinwise.errors import InputError, SteinwiseWarning
+from tests.mixtures import NormalMixture, two_apart
+
+WITHOUT = sw.methods.Transported(modes=False)
+
+
+def test_draws_in_one_of_two_modes_are_rejected_in_words() -> None:
+    draws = np.random.default_rng(0).normal(size=(200, 4))
+    result = sw.check(draws, two_apart(4).target, names=["a", "b", "c", "e"], n_bootstrap=199)
+    assert result.rejected
+    assert result.modes is not None
+    assert not sw.check(draws, two_apart(4).target, method=WITHOUT, n_bootstrap=199).rejected
+    missing = next(mode for mode in result.modes.modes if mode.kind == "unvisited")
+    assert missing.draws == 0
+    assert missing.mass_low <= 0.5 <= missing.mass_high
+    text = " ".join(str(result).split())
+    assert "A mode near (a = 6.0, b = 6.0, c = 6.0, ...) that holds about 0.50" in text
+    assert "of the mass has none of the 160 draws." in text
+    page = result.to_html()
+    assert "<h2>Modes</h2>" in page
+    assert "on the way between two modes" in page
+    assert "2 modes with a wrong share of the draws" in page
+    assert result.to_dict()["modes"]["modes"][0]["kind"] in ("unvisited", "too many draws")
+
+
+def test_wrong_weights_are_rejected_and_right_ones_are_not() -> None:
+    mixture, rng = two_apart(5), np.random.default_rng(1)
+    wrong = sw.check(mixture.draws(rng, 300, (0.8, 0.2)), mixture.target, n_bootstrap=199)
+    assert wrong.modes is not None
+    lacking = wrong.modes.flagged(0.05)
+    assert {mode.kind for mode in lacking} == {"too few draws", "too many draws"}
+    share = min(mode.share for mode in wrong.modes.modes)
+    assert f"of the mass and {share:.2f} of the draws." in " ".join(str(wrong).split())
+    right = sw.check(mixture.draws(rng, 300), mixture.target, n_bootstrap=199)
+    assert right.modes is not None
+    assert not right.modes.flagged(0.05)
+    assert "split between them as the density asks" in " ".join(str(right).split())
+
+
+def test_one_mode_changes_no_number() -> None:
+    """The search draws no sign, and a family that does not exist has no weight."""
+    draws = np.random.default_rng(2).normal(size=(100, 3)) ** 3
+    target = sw.Target.from_score(lambda x: -np.tanh(x), lambda x: -np.logaddexp(x, -x).sum(axis=1))
+    searched = sw.check(draws, target, n_bootstrap=199)
+    plain = sw.check(draws, target, method=WITHOUT, n_bootstrap=199)
+    np.testing.assert_array_equal(searched.null, plain.null)
+    assert searched.pvalue == plain.pvalue
+    assert plain.modes is None
+    assert searched.modes is not None
+    assert searched.modes.modes == ()
+
+
+def test_a_mode_in_which_next_to_nothing_is_expected_cannot_be_judged() -> None:
+    mixture = two_apart(3, (0.995, 0.005))
+    rng = np.random.default_rng(3)
+    result = sw.check(rng.normal(size=(200, 3)), mixture.target, n_bootstrap=199)
+    assert result.modes is not None
+    assert not result.rejected
+    assert [mode.kind for mode in result.modes.modes] == ["cannot judge"] * 2
+
+
+def test_copies_by_exchangeable_coordinates_are_no_misfit() -> None:
+    means = [[0.0, 9.0, 0.0], [9.0, 0.0, 0.0]]
+    mixture = NormalMixture([0.5, 0.5], means, [1.0, 1.0])
+    draws = np.random.default_rng(4).normal(size=(200, 3)) + means[0]
+    result = sw.check(draws, mixture.target, n_bootstrap=199)
+    assert not result.rejected
+    assert result.modes is not None
+    assert result.modes.copies == 2
+    assert "copies of each other" in " ".join(str(result).split())
+
+
+def test_the_users_starts_reach_what_the_search_does_not() -> None:
+    """A mode a hundredth as wide as the other, far out, in six coordinates."""
+    mixture = NormalMixture([0.5, 0.5], [np.zeros(6), np.full(6, 30.0)], [1.0, 0.01])
+    draws = np.random.default_rng(5).normal(size=(200, 6))
+    assert not sw.check(draws, mixture.target, n_bootstrap=199).rejected
+    starts = 30 + 0.1 * np.random.default_rng(6).normal(size=(5, 6))
+    helped = sw.check(
+        draws, mixture.target, method=sw.methods.Transported(starts=starts), n_bootstrap=199
+    )
+    assert helped.rejected
+    assert helped.modes is not None
+    assert len(helped.modes.modes) == 2
+
+
+def test_chains_that_jump_between_modes() -> None:
+    mixture, rng = two_apart(2), np.random.default_rng(7)
+    draws = mixture.draws(rng, 1200).reshape(4, 300, 2)
+    assert not sw.check(draws, mixture.target, n_bootstrap=199).rejected
+    one_mode = rng.normal(size=(4, 300, 2))
+    assert sw.check(one_mode, mixture.target, n_bootstrap=199).rejected
+
+
+def test_bounded_coordinates_have_their_modes_on_their_own_scale() -> None:
+    means, sds = np.log(np.array([1.0, 1000.0])), np.array([0.3, 0.3])
+
+    def log_density(x: jnp.ndarray) -> jnp.ndarray:
+        parts = -0.5 * ((jnp.log(x) - means) / sds) ** 2
+        return jnp.logaddexp(parts[0], parts[1]) - jnp.log(x[0])
+
+    draws = np.exp(0.3 * np.random.default_rng(8).normal(size=(200, 1)))
+    target = sw.Target(log_density, support=sw.support.positive)
+    result = sw.check(draws, target, names=["rate"], n_bootstrap=199)
+    assert result.modes is not None
+    places = sorted(mode.where["rate"] for mode in result.modes.modes)
+    np.testing.assert_allclose(places, [1.0, 1000.0], rtol=0.02)
+
+
+def test_a_density_that_fails_far_out_is_no_error() -> None:
+    def score(x: np.ndarray) -> np.ndarray:
+        if np.abs(x).min(axis=1).max() > 6:  # where no line of a draw goes
+            raise FloatingPointError("too far")
+        return -x
+
+    draws = np.random.default_rng(9).normal(size=(100, 2))
+    target = sw.Target.from_score(score, lambda x: -0.5 * (x**2).sum(axis=1))
+    with pytest.warns(SteinwiseWarning, match="modes were not looked for"):
+        result = sw.check(draws, target, n_bootstrap=199)
+    assert result.modes is None
+    assert not result.rejected
+
+
+@pytest.mark.parametrize("starts", ["no", [1.0, 2.0], np.full((2, 2), np.nan), np.zeros((0, 2))])
+def test_starts_that_are_no_points_are_refused(starts: object) -> None:
+    with pytest.raises(InputError, match="starts is"):
+        sw.methods.Transported(starts=starts)
+
+
+def test_starts_of_another_dimension_are_refused() -> None:
+    method = sw.methods.Transported(starts=np.zeros((3, 4)))
+    with pytest.raises(InputError, match="4 columns"):
+        sw.check(np.random.default_rng(0).normal(size=(60, 2)), two_apart(2).target, method=method)

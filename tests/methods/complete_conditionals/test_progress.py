@@ -1,0 +1,26 @@
+"""Bars that say in words what is done, and move before half of the work is over."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import steinwise as sw
+from steinwise.methods.complete_conditionals.slab_pass import SLAB_LINES, slab_rows
+
+
+def test_bars_say_what_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches the name of a class where a sentence belongs."""
+    draws = np.random.default_rng(0).normal(size=(200, 2))
+    sw.check(draws, lambda x: -jnp.sum(x**2) / 2, progress=True, n_bootstrap=99)
+    shown = capsys.readouterr().err
+    assert "following the density along lines" in shown
+    sw.check(draws, lambda x: -jnp.sum(x**2) / 2, n_bootstrap=99)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("n", "d"), [(2000, 30), (20_000, 10), (1000, 200)])
+def test_a_slab_is_a_small_part_of_long_work(n: int, d: int) -> None:
+    """Catches a first slab that is half of the work, before which nothing can be estimated."""
+    rows = slab_rows(n, d, d, 2**30)
+    assert rows * d <= max(SLAB_LINES, n * d / 20 + d)
+    assert rows <= n / 3

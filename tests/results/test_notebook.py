@@ -1,0 +1,136 @@
+"""What a notebook and IPython show: compact, escaped, and the same as the report says."""
+
+import pickle
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import steinwise as sw
+from steinwise._internal.run_options import RunOptions
+from steinwise.draws.samples import ConstrainedScale
+from steinwise.results.wording.verdicts import pvalue
+
+
+@pytest.fixture(scope="module")
+def result() -> sw.CheckResult:
+    draws = np.random.default_rng(0).normal(size=(2, 200, 14)) + np.arange(14) / 14
+    names = ["<b>bold</b>", *(f"x{j}" for j in range(13))]
+    target = sw.Gaussian(np.zeros(14), np.eye(14))
+    return sw.check(draws, target, names=names, n_bootstrap=199)
+
+
+class Tags(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):  # noqa: ARG002
+        self.found.append(tag)
+
+
+def test_a_notebook_shows_verdict_table_and_picture(result: sw.CheckResult) -> None:
+    """Catches a name that becomes markup, a table of hundreds of rows, a script in a notebook."""
+    shown = result._repr_html_()
+    tags = Tags(shown).found
+    assert "Misfit." in shown
+    assert tags.count("tr") == 13  # the titles, and twelve rows as in the printed report
+    assert "... and 2 more" in shown
+    assert "svg" in tags
+    assert "script" not in tags
+    assert "b" not in tags
+
+
+def test_ipython_shows_the_report(result: sw.CheckResult) -> None:
+    lines: list[str] = []
+    result._repr_pretty_(SimpleNamespace(text=lines.append), cycle=False)
+    assert lines == [str(result)]
+
+
+def test_a_prompt_and_a_notebook_show_what_is_printed(result: sw.CheckResult) -> None:
+    """Catches a wall of dataclasses at a prompt, for every result with a report."""
+    draws, target = np.random.default_rng(0).normal(size=(100, 2)), sw.Gaussian([0, 0], np.eye(2))
+    answers = sw.summary(draws, target, names=["<a>", "b"], sweeps=1)
+    shown = [answers, sw.refresh(draws, target, sweeps=1), sw.thin(draws, target, 5)]
+    for one in (result, *shown):
+        assert repr(one) == str(one)
+    assert "&lt;a&gt;" in answers._repr_html_()
+    assert answers._repr_html_().startswith("<pre>steinwise summary\n")
+
+
+def test_lists_of_findings_print_as_tables(result: sw.CheckResult) -> None:
+    """Catches a wall of dataclasses, and a list that is no tuple any more."""
+    first, *rows = str(result.coordinates).splitlines()
+    assert first.split()[0] == "coordinate"
+    assert len(rows) == len(result.coordinates) == 14
+    assert repr(result.flagged) == str(result.flagged)
+    assert str(result.influential(3)).splitlines()[0].split() == [
+        "chain",
+        "draw",
+        "coordinate",
+        "value",
+        "share",
+    ]
+    assert isinstance(result.coordinates, tuple)
+    assert "&lt;b&gt;" in result.coordinates._repr_html_()
+    assert str(pickle.loads(pickle.dumps(result)).coordinates) == str(result.coordinates)
+
+
+def test_one_way_to_write_a_pvalue(result: sw.CheckResult) -> None:
+    """Catches 0.000 in a table, and more digits in a title than in the text."""
+    p = pvalue(result.pvalue)
+    assert f"  p-value    {p} (the least possible)" in str(result)
+    assert f"with p = {p};" in result.to_html()
+    assert result.plot().axes[0].get_title().endswith(f"p = {p}")
+    tiny = pvalue(3e-9)
+    assert tiny == "3e-09"
+
+
+def test_the_statistic_of_the_text_is_that_of_the_picture(result: sw.CheckResult) -> None:
+    legend = [one.get_text() for one in result.plot().axes[0].get_legend().get_texts()]
+    assert f"these draws, {result.observed:.3g}" in legend
+    assert f"  statistic  {result.observed:.3g}; right draws stay below" in str(result)
+
+
+def test_chains_have_their_quality_on_every_row(result: sw.CheckResult) -> None:
+    """ESS of independent draws is about their number, R-hat about 1; none of independent ones."""
+    for coordinate in result.coordinates[:14]:
+        assert coordinate.quality is not None
+        assert 200 < coordinate.quality.ess < 800
+        assert coordinate.quality.rhat < 1.05
+    assert '<button type="button">R-hat</button>' in result.to_html()
+    flat = sw.check(np.random.default_rng(0).normal(size=(100, 1)), sw.Gaussian([0], [[1]]))
+    assert flat.coordinates[0].quality is None
+    assert "R-hat" not in flat.to_html()
+
+
+def test_rows_on_another_scale_are_marked() -> None:
+    """Catches a row called tau whose mean error is that of log tau, or of a logit."""
+    x = np.random.default_rng(0).normal(size=(200, 3))
+
+    def on_the_models_scale(x):
+        return np.stack([np.exp(x[:, 0]), 1 / (1 + np.exp(-x[:, 1])), 3 + np.exp(x[:, 2])], axis=1)
+
+    scale = ConstrainedScale(("tau", "share", "late"), on_the_models_scale)
+    samples = replace(sw.Samples.of(x, names=["tau", "share", "late"]), constrained=scale)
+    result = sw.check(samples, sw.Gaussian(np.zeros(3), np.eye(3)), n_bootstrap=199)
+    labels = [c.label for c in result.coordinates]
+    assert labels == ["log(tau)", "logit(share)", "unconstrained(late)"]
+    assert [c.name for c in result.coordinates] == ["tau", "share", "late"]
+    for shown in (str(result), result.to_html(), result._repr_html_()):
+        assert all(label in shown for label in labels)
+
+
+def test_bars_are_shown_in_notebooks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel's output is no terminal; `progress=False` still hides them."""
+    assert not RunOptions().shows_progress  # under pytest
+    kernel = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object()))
+    monkeypatch.setitem(sys.modules, "IPython", kernel)
+    assert RunOptions().shows_progress
+    assert not RunOptions(progress=False).shows_progress
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
+    assert not RunOptions().shows_progress

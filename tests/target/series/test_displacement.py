@@ -1,0 +1,64 @@
+"""Values along lines, each against the log density itself."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from steinwise.target.series import plan_series
+
+D, POINTS = 12, 3
+GROUP = np.repeat(np.arange(10), 3)
+DATA = np.random.default_rng(0).normal(size=30)
+DESIGN = np.random.default_rng(1).normal(size=(30, D))
+
+
+def hierarchical(x: jax.Array) -> jax.Array:
+    """Ten effects that share no data, so one colour, and two parameters that move all of them."""
+    effects, centre, log_sd = x[:10], x[10], x[11]
+    prior = -0.5 * jnp.sum(((effects - centre) * jnp.exp(-log_sd)) ** 2) - 10 * log_sd
+    return prior - 0.5 * jnp.sum((DATA - effects[GROUP]) ** 2) - 0.5 * (centre**2 + log_sd**2)
+
+
+def regression(x: jax.Array) -> jax.Array:
+    logits = DESIGN @ x
+    return jnp.sum(jnp.where(DATA > 0, logits, 0.0) - jax.nn.softplus(logits))
+
+
+def with_branches(x: jax.Array) -> jax.Array:
+    """Comparisons of what moves, which must be made anew at every point."""
+    return -jnp.sum(jnp.where(x > 0, x**2, jnp.abs(x))) + jnp.max(x)
+
+
+def walk(x: jax.Array) -> jax.Array:
+    def step(before: jax.Array, now: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return now, -0.5 * (now - 0.9 * before) ** 2
+
+    return jnp.sum(jax.lax.scan(step, x[0], x[1:])[1]) - x[0] ** 2
+
+
+@pytest.mark.parametrize("log_density", [hierarchical, regression, with_branches, walk])
+def test_values_along_coordinates(log_density) -> None:
+    """Catches a value that is not moved, and entries that are summed up for the wrong line."""
+    rng = np.random.default_rng(2)
+    x, steps = rng.normal(size=(20, D)), rng.normal(size=(20, D, POINTS))
+    with jax.enable_x64(True):
+        found = plan_series(log_density, D, 2).coordinate_values(x, steps)
+        moved = x[:, None, None] + steps[..., None] * np.eye(D)[:, None]
+        expected = jax.vmap(log_density)(jnp.asarray(moved.reshape(-1, D)))
+    np.testing.assert_allclose(found.ravel(), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("log_density", [hierarchical, regression])
+def test_values_along_directions(log_density) -> None:
+    rng = np.random.default_rng(3)
+    x, steps, directions = (
+        rng.normal(size=(5, D)),
+        rng.normal(size=(5, 2, 3)),
+        rng.normal(size=(2, D)),
+    )
+    with jax.enable_x64(True):
+        found = plan_series(log_density, D, 2).direction_values(x, directions, steps)
+        moved = x[:, None, None] + steps[..., None] * directions[:, None]
+        expected = jax.vmap(log_density)(jnp.asarray(moved.reshape(-1, D)))
+    np.testing.assert_allclose(found.ravel(), expected, rtol=1e-12, atol=1e-12)

@@ -1,0 +1,106 @@
+"""Plans: groups and colours, directions, blocks of draws, cost, and what is refused."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from steinwise._internal.compiled import precision
+from steinwise.target.series import Unsupported, plan_series
+from steinwise.target.series.groups import find_groups
+from steinwise.target.series.plan import DRAWS_PER_BLOCK
+from steinwise.target.series.tracking import find_movement
+from tests.target.series.models import MODELS
+from tests.target.series.reference import (
+    assert_agrees,
+    assert_close,
+    make_plan,
+    nested_derivatives,
+)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models(name):
+    """A log density as users write them, with all of it at once."""
+    log_density, d = MODELS[name]
+    x = 0.4 * np.random.default_rng(1).normal(size=(2, d))
+    chosen = np.unique(np.linspace(0, d - 1, 8).astype(int))
+    assert_agrees(log_density, x, order=4, coordinates=chosen)
+
+
+COLOURS = {  # (coordinates, colours) of every group that shares passes
+    "hierarchical": {(6, 1)},
+    "volatility": {(8, 2)},
+    "schools": {(8, 1)},
+    "logistic": set(),
+    "dummies": {(4, 1)},
+}
+
+
+@pytest.mark.parametrize("name", COLOURS)
+def test_coordinates_that_share_nothing_move_together(name):
+    """Right numbers from as many passes as coordinates."""
+    log_density, d = MODELS[name]
+    with precision():
+        program = make_plan(log_density, d).program
+        groups = find_groups(program, find_movement(program, d))
+    found = {
+        (len(group.coordinates), len(group.colouring.coordinates))
+        for group in groups
+        if group.colouring is not None
+    }
+    assert found == COLOURS[name]
+    covered = np.sort(np.concatenate([group.coordinates for group in groups]))
+    np.testing.assert_array_equal(covered, np.arange(d))
+
+
+def test_directions():
+    log_density, d = MODELS["hierarchical"]
+    rng = np.random.default_rng(2)
+    x, directions = 0.4 * rng.normal(size=(2, d)), rng.normal(size=(3, d))
+    found = make_plan(log_density, d, 4).direction_series(x, directions)
+    assert_close(found, nested_derivatives(log_density, x, directions, 4))
+
+
+def test_directions_need_every_coordinate():
+    plan = make_plan(lambda x: jax.lax.cummax(x).sum(), 2)
+    assert not plan.supported.any()
+    with pytest.raises(Unsupported, match="cummax"):
+        plan.direction_series(np.ones((1, 2)), np.ones((1, 2)))
+
+
+@pytest.mark.parametrize("n", [1, DRAWS_PER_BLOCK, DRAWS_PER_BLOCK + 1, 1030])
+def test_any_number_of_draws(n):
+    """A block that is dropped, repeated or not filled up."""
+    plan = make_plan(lambda x: jnp.sum(jnp.sin(x)), 2, 3)
+    x = np.random.default_rng(0).normal(size=(n, 2))
+    found = plan.coordinate_series(x)
+    expected = np.stack([np.cos(x), -np.sin(x) / 2, -np.cos(x) / 6], axis=-1)
+    np.testing.assert_allclose(found[..., 1:], expected, atol=1e-15)
+    np.testing.assert_allclose(found[..., 0], np.sin(x).sum(1, keepdims=True) * [1, 1])
+
+
+def test_coordinates_that_nothing_depends_on():
+    found = make_plan(lambda x: x[0] ** 2, 3, 2).coordinate_series(np.ones((1, 3)))[0]
+    np.testing.assert_array_equal(found, [[1, 2, 1], [1, 0, 0], [1, 0, 0]])
+
+
+def test_a_constant_density():
+    found = make_plan(lambda _: jnp.zeros(()), 2, 2).coordinate_series(np.ones((1, 2)))
+    np.testing.assert_array_equal(found, 0)
+
+
+def test_32_bit():
+    """A plan that is made in 32 bit stays there, whatever the precision of the caller."""
+    with precision(False):
+        plan = plan_series(lambda x: jnp.sum(jnp.exp(x)), 2, 3)
+    assert not plan.wide
+    found = plan.coordinate_series(np.zeros((1, 2)))[0, 0]
+    np.testing.assert_allclose(found, [2, 1, 1 / 2, 1 / 6], rtol=1e-6)
+
+
+def test_the_cost_is_that_of_all_lines_in_evaluations():
+    """30 lines for the price of 30 evaluations, though they share all but their slopes."""
+    log_density, d = MODELS["logistic"]
+    cost = make_plan(log_density, d, 8).cost
+    assert 2 < cost < 15

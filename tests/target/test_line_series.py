@@ -1,0 +1,35 @@
+"""Values along lines that series are compared with: those of the density itself."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import steinwise as sw
+
+X = np.random.default_rng(0).normal(size=(5, 3))
+STEPS = np.random.default_rng(1).normal(size=(2, 3, 4))
+ROWS = np.array([1, 4])
+
+
+def plain(x):
+    return -jnp.sum(jnp.cosh(x)) + x[0] * x[1]
+
+
+def with_cholesky(x):
+    """Whose values along many lines at once could wait for each other forever, on two cores."""
+    matrix = jnp.diag(jnp.exp(x)) + 0.3
+    return -jnp.sum(jnp.linalg.cholesky(matrix) ** 2) - jnp.sum(x**2)
+
+
+@pytest.mark.parametrize("density", [plain, with_cholesky])
+@pytest.mark.parametrize(
+    "lines", [np.arange(3), np.linalg.qr(X[:3])[0]], ids=["axes", "directions"]
+)
+def test_values_along_lines_are_those_of_the_density(density, lines) -> None:
+    target = sw.Target(density)
+    series = target.line_series(X, lines, 6)
+    assert series is not None
+    along = np.eye(3) if lines.ndim == 1 else lines
+    points = X[ROWS][:, None, None] + STEPS[..., None] * along[:, None]
+    expected = target.log_values(points.reshape(-1, 3)).reshape(STEPS.shape)
+    np.testing.assert_allclose(series.values(ROWS, STEPS), expected, rtol=1e-12)

@@ -1,0 +1,97 @@
+"""Tests of posterior samplers by simulated data: mistakes in steps and samplers are found."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import steinwise as sw
+
+OPTIONS: dict[str, Any] = {"chains": 2000, "steps": 5}
+
+
+def model(**changed):
+    """mu ~ N(0, 1) and three data around it: the posterior is N(sum / 4, 1/4)."""
+    given = {
+        "name": "normal mean",
+        "names": ("mu",),
+        "prior": lambda key: jax.random.normal(key, (1,)),
+        "simulate": lambda key, theta: theta + jax.random.normal(key, (3,)),
+        "log_density": lambda theta, y: -0.5 * theta[0] ** 2 - 0.5 * jnp.sum((y - theta) ** 2),
+    }
+    return sw.testing.SimulatedModel(**{**given, **changed})
+
+
+MODEL = model()
+
+
+def gibbs(sd=0.5):
+    def step(key, _, y):
+        return jnp.sum(y)[None] / 4 + sd * jax.random.normal(key, (1,))
+
+    return step
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+@pytest.mark.parametrize("new_data", [False, True])
+def test_an_exact_step_passes(balanced, new_data):
+    """Catches an order of steps and new data that is not reversed when chains run backwards."""
+    result = sw.testing.check_posterior_step(
+        gibbs(), MODEL, balanced=balanced, new_data=new_data, **OPTIONS
+    )
+    assert result.passed, str(result)
+    assert result.both_ways is balanced
+
+
+def test_a_wrong_posterior_is_found():
+    result = sw.testing.check_posterior_step(gibbs(sd=0.65), MODEL, **OPTIONS)
+    assert not result.passed
+    assert "mu" in {change.name for change in result.changes}
+
+
+def test_draws_of_the_joint_target_are_prior_and_data():
+    draws = MODEL.joint.draw(0, 4000)
+    assert MODEL.joint.names == ("mu", "data[0]", "data[1]", "data[2]")
+    assert draws[:, 0].std() == pytest.approx(1, abs=0.05)
+    assert np.corrcoef(draws[:, 0], draws[:, 1])[0, 1] == pytest.approx(np.sqrt(0.5), abs=0.05)
+
+
+def sampler(sd=0.5, shift=0.0):
+    def draw(rng, y):
+        return shift + y.sum() / 4 + sd * rng.normal(size=(19, 1))
+
+    return draw
+
+
+def test_calibration_of_a_right_sampler():
+    result = sw.testing.check_calibration(sampler(), MODEL)
+    assert result.passed
+    assert (result.steps, result.subject) == (19, "posterior draws")
+    of_mu = ("value", "square", "score", "squared score", "value times score")
+    assert set(result.functions) == {"log density", *(f"{kind} of mu" for kind in of_mu)}
+
+
+def test_calibration_finds_shifts_and_narrow_posteriors():
+    shifted = sw.testing.check_calibration(sampler(shift=0.3), MODEL)
+    assert shifted.changes[0].kind == "shift"
+    assert "19 draws for each of" in str(shifted)
+    narrow = sw.testing.check_calibration(sampler(sd=0.35), MODEL)
+    assert {change.name for change in narrow.changes} & {"mu", "log density"}
+
+
+def test_calibration_refuses_other_shapes():
+    with pytest.raises(sw.InputError, match=r"shape \(19,\): expected \(k, 1\)"):
+        sw.testing.check_calibration(lambda rng, _: rng.normal(size=19), MODEL)
+    with pytest.raises(sw.InputError, match="the same number for all data"):
+        sw.testing.check_calibration(
+            lambda rng, _: rng.normal(size=(rng.integers(5, 50), 1)), MODEL
+        )
+
+
+def test_models_are_checked():
+    with pytest.raises(sw.InputError, match=r"prior\(key\) has shape \(1,\)"):
+        model(names=("a", "b"))
+    with pytest.raises(sw.InputError, match=r"simulate\(key, theta\) has shape \(3, 1\)"):
+        model(simulate=lambda key, theta: theta + jax.random.normal(key, (3, 1)))
