@@ -80,11 +80,26 @@ def t3() -> SampledTarget:
     )
 
 
+def log_gamma(shape: float, d: int = 10) -> SampledTarget:
+    """Logs of independent Gamma variables: their scores, shape - exp(x), are skewed."""
+
+    def log_density(x):
+        return jnp.sum(shape * x - jnp.exp(x))
+
+    def draw(rng: Generator, n: int) -> np.ndarray:
+        # log Gamma(a) is log Gamma(a + 1) + log(U) / a, which does not underflow for small a
+        return np.log(rng.gamma(shape + 1, size=(n, d))) - rng.exponential(size=(n, d)) / shape
+
+    return SampledTarget(sw.Target(log_density), d, draw)
+
+
 TARGETS: dict[str, SampledTarget] = {
     "modes-axis": equal_modes(axis_log_density, AXIS),
     "modes-diagonal": equal_modes(diagonal_log_density, DIAGONAL),
     "normal-5": gaussian(np.eye(5)),
     "t3": t3(),
+    "log-gamma-0.5": log_gamma(0.5),
+    "log-gamma-3": log_gamma(3.0),
     "near-singular": gaussian(equicorrelated(10, 1.0, 0.999)),
     "banana": banana(),
     "normal-20": gaussian(np.eye(20)),
@@ -147,6 +162,12 @@ def sign_of_a_product(rng: Generator, n: int) -> np.ndarray:
 def first_shifted(d: int, shift: float) -> Draw:
     """N(0, I) with its first coordinate shifted."""
     return lambda rng, n: rng.normal(size=(n, d)) + shift * (np.arange(d) == 0)
+
+
+def first_wide(d: int, variance: float) -> Draw:
+    """N(0, I) with the variance of its first coordinate changed."""
+    scale = np.where(np.arange(d) == 0, np.sqrt(variance), 1.0)
+    return lambda rng, n: scale * rng.normal(size=(n, d))
 
 
 def banana_with_laplace(rng: Generator, n: int) -> np.ndarray:

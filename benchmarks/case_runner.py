@@ -29,7 +29,7 @@ def run_case(
     """Run all repetitions of a case, in freshly started processes (JAX must not be forked).
 
     Each repetition is added to the scratch file as soon as it is done, so that it need not be run
-    again after an interruption.
+    again after an interruption, or when more of them are asked for.
     """
     began = time.perf_counter()
     outcomes: dict[int, Any] = {}
@@ -37,21 +37,19 @@ def run_case(
         outcomes |= {int(r): outcome for r, outcome in json.loads(line).items()}
     missing = {r: (repeat, name, r) for r in range(repetitions) if r not in outcomes}
     with appending(scratch) as file, processes(jobs) as executor:
-        bar = tqdm(total=repetitions, initial=len(outcomes), desc=name, mininterval=5)
+        bar = tqdm(total=repetitions, initial=repetitions - len(missing), desc=name, mininterval=5)
         for r, outcome in perform_calls(missing, executor, 2 * jobs):
             outcomes[r] = outcome
             file.write(json.dumps({r: outcome}).encode() + b"\n")
             file.flush()
             bar.update()
-    result = {
+    return {
         "repetitions": repetitions,
         "seeds": f"[crc32({name!r}), r] for r in range({repetitions})",
         "rows": summarise(case, [outcomes[r] for r in range(repetitions)]),
         "seconds": round(time.perf_counter() - began),
         "version": sw.__version__,
     }
-    scratch.unlink()
-    return result
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -64,6 +62,32 @@ def write(path: Path, name: str, result: dict[str, Any]) -> None:
     replace_file(path, (json.dumps(results, indent=1, sort_keys=True) + "\n").encode())
 
 
+def require_cases(names: Sequence[str], cases: Mapping[str, Case]) -> None:
+    """Refuse names that no case has."""
+    unknown = sorted(set(names) - set(cases))
+    if unknown:
+        raise click.BadParameter(f"no case {unknown}; there are {list(cases)}")
+
+
+def run_missing(
+    name: str,
+    case: Case,
+    repeat: Callable[[str, int], Any],
+    path: Path,
+    print_table: Callable[[Sequence[str], dict[str, Any]], str],
+    options: dict[str, Any],
+) -> None:
+    """Run one case that is not in the file with so many repetitions, add it, and print it."""
+    repetitions, again = options["repetitions"], options["again"]
+    if not again and read(path).get(name, {}).get("repetitions") == repetitions:
+        return
+    scratch = path.parent / "scratch" / f"{path.stem} {name}.jsonl"
+    if again:
+        scratch.unlink(missing_ok=True)
+    write(path, name, run_case(name, case, repeat, repetitions, options["jobs"], scratch))
+    click.echo(print_table([name], read(path)))
+
+
 def run_cases(
     names: Sequence[str],
     cases: Mapping[str, Case],
@@ -73,18 +97,10 @@ def run_cases(
     options: dict[str, Any],
 ) -> None:
     """Run what is not in the file yet, print the table, and exit with 1 if a rule is broken."""
-    unknown = sorted(set(names) - set(cases))
-    if unknown:
-        raise click.BadParameter(f"no case {unknown}; there are {list(cases)}")
-    chosen, repetitions = list(names or cases), options["repetitions"]
+    require_cases(names, cases)
+    chosen = list(names or cases)
     for name in chosen:
-        if options["again"] or read(path).get(name, {}).get("repetitions") != repetitions:
-            scratch = path.parent / "scratch" / f"{path.stem} {name}.jsonl"
-            if options["again"]:
-                scratch.unlink(missing_ok=True)
-            result = run_case(name, cases[name], repeat, repetitions, options["jobs"], scratch)
-            write(path, name, result)
-            click.echo(print_table([name], read(path)))
+        run_missing(name, cases[name], repeat, path, print_table, options)
     results = read(path)
     click.echo("\n" + print_table(chosen, results))
     failed = [n for n in chosen for row in results[n]["rows"].values() if row["passes"] is False]
@@ -99,7 +115,10 @@ def table(names: Sequence[str], results: dict[str, Any]) -> str:
         for statistic, row in result["rows"].items():
             low_high = row.get("interval")
             rule = "[{:.3f}, {:.3f}]".format(*low_high) if low_high else row["rule"]
-            means = ", ".join(f"{key} {value:g}" for key, value in row["means"].items())
+            shown = dict(row["means"])
+            if "uniformity" in row:
+                shown["uniformity"] = row["uniformity"]
+            means = ", ".join(f"{key} {value:g}" for key, value in shown.items())
             start = f"{name:<20} {statistic:<37} {row['rate']:>6.3f}"
             end = f"{MARKS[row['passes']]:<2} {result['seconds']:>7}  {means}"
             lines.append(f"{start}  {rule:<16} {end}".rstrip())

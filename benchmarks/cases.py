@@ -19,10 +19,11 @@ class Rule:
     - "level": inside the exact 99.9 % binomial interval around `bound`;
     - "at least", "at most": the measured rate itself is compared with `bound`;
     - "surely at least": the lower confidence bound of the rate is, at this coverage;
+    - "uniform": a Kolmogorov-Smirnov test of all p-values gives at least `bound`;
     - "shown": any rate will do; it is only reported.
     """
 
-    kind: Literal["level", "at least", "surely at least", "at most", "shown"]
+    kind: Literal["level", "at least", "surely at least", "at most", "uniform", "shown"]
     bound: float = LEVEL
     coverage: float = 0.95
 

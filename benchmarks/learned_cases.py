@@ -56,7 +56,7 @@ def case(
     def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
         draws, out = draw(rng), {}
         for name, model in models.items():
-            result = judge(draws, target, sw.methods.KCCSD(model), seed)
+            result = judge(draws, target, sw.methods.KCCSD(model, standardise=False), seed)
             out[name] = {"hit": float(result.rejected), "pvalue": result.pvalue}
         return out
 

@@ -16,11 +16,13 @@ METHODS: dict[str, AbstractMethod] = {
     "Nystrom KSD, RBF": NystromKSD(),
     "KSD, IMQ": KSD(IMQ("median")),
     "Nystrom KSD, IMQ": NystromKSD(IMQ("median")),
-    "KCC-SD": KCCSD(sw.conditionals.Linear(), RBF(1.0)),
-    "KCC-SD, 10 waves": KCCSD(sw.conditionals.Linear(), RandomFourier(waves=10)),
-    "KCC-SD, unit ball": KCCSD(sw.conditionals.Linear(), RBF(1.0), variant="unit-ball"),
+    "KCC-SD": KCCSD(sw.conditionals.Linear(), RBF(1.0), standardise=False),
+    "KCC-SD, 10 waves": KCCSD(sw.conditionals.Linear(), RandomFourier(waves=10), standardise=False),
+    "KCC-SD, unit ball": KCCSD(
+        sw.conditionals.Linear(), RBF(1.0), variant="unit-ball", standardise=False
+    ),
     "KCC-SD, unit ball, 10 waves": KCCSD(
-        sw.conditionals.Linear(), RandomFourier(waves=10), variant="unit-ball"
+        sw.conditionals.Linear(), RandomFourier(waves=10), variant="unit-ball", standardise=False
     ),
 }
 

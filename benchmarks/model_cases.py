@@ -16,8 +16,10 @@ from benchmarks.rates import interval
 
 METHODS = {
     "KSD": "ksd",
-    "KCC-SD, Linear": "kccsd",
-    "KCC-SD, Histogram": sw.methods.KCCSD(variant="unit-ball"),
+    "KCC-SD, Linear": sw.methods.KCCSD(
+        sw.conditionals.Linear(), variant="unit-ball", standardise=False
+    ),
+    "KCC-SD, Histogram": sw.methods.KCCSD(variant="unit-ball", standardise=False),
 }
 FAST = ("KSD", "KCC-SD, Linear")  # the methods for cases with many models
 DRAWS, REPETITIONS = 500, 300

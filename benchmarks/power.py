@@ -4,10 +4,16 @@ Run with ``python -m benchmarks.power [NAME ...]``; a required power counts as r
 lower 95 % confidence bound of the rate reaches it. Other suites:
 
 - ``--suite size``: right draws from the same targets;
+- ``--suite scores-size``: the same for the check by scores alone;
+- ``--suite efforts``: the wrong draws at every level of effort, and with more draws;
+- ``--suite uniform``: right draws again, and whether their p-values are uniform;
 - ``--suite rivals`` and ``--suite rivals-size``: all other discrepancies next to the default;
+- ``--suite polynomials`` and ``--suite polynomials-size``: polynomial Stein discrepancies;
 - ``--suite learned`` and ``--suite learned-size``: KCC-SD with learned conditionals;
 - ``--suite graphical``: KSD on Markov blankets;
 - ``--suite linear`` and ``--suite linear-size``: approximations whose cost is linear in n;
+- ``--suite support`` and ``--suite support-size``: bounded, discrete and mixed targets;
+- ``--suite modes`` and ``--suite modes-size``: densities with several modes;
 - ``--suite models``: the claims of `sw.compare_models`;
 - ``--suite fits``: the intervals of `sw.fit_parameters`.
 
@@ -31,8 +37,13 @@ COLUMNS = ("transported", "KSD, RBF", "KSD, IMQ", "univariate KSDs")
 SUITES = {  # the file of the results, and the usual number of repetitions
     "power": ("power", 100),
     "size": ("power_size", 1000),
+    "scores-size": ("scores_size", 1000),
+    "efforts": ("efforts", 100),
+    "uniform": ("uniform", 2000),
     "rivals": ("rivals", 100),
     "rivals-size": ("rivals_size", 1000),
+    "polynomials": ("polynomials", 100),
+    "polynomials-size": ("polynomials_size", 1000),
     "learned": ("learned", 100),
     "learned-size": ("learned_size", 1000),
     "models": ("models", 300),
@@ -40,6 +51,10 @@ SUITES = {  # the file of the results, and the usual number of repetitions
     "graphical": ("graphical", 100),
     "linear": ("linear", 200),
     "linear-size": ("linear_size", 300),
+    "modes": ("modes", 100),
+    "modes-size": ("modes_size", 1000),
+    "support": ("support", 200),
+    "support-size": ("support_size", 1000),
 }
 
 

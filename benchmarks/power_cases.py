@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from benchmarks import alternatives, simulate, targets
 from benchmarks.alternatives import TARGETS, Draw, equicorrelated, two_modes
 from benchmarks.cases import LEVEL, Case, Outcome, Rule
 from benchmarks.size_cases import CHAINS, DRAWS
-from steinwise.methods import AbstractMethod
+from steinwise.methods import AbstractMethod, Transported
 from steinwise.target import AbstractTarget
 
 DEFAULT = "transported"
@@ -45,73 +46,97 @@ def flagged(result: sw.CheckResult) -> np.ndarray:
     return np.array([c.adjusted_pvalue <= LEVEL for c in coordinates])
 
 
-def power(name: str, n: int, draw: Draw, bound: float | None, named: bool = False) -> Case:
-    """Wrong draws for a target; with `named`, also whether rejections flag coordinate 0."""
+class WrongDraws(NamedTuple):
+    """Wrong draws for a target, and what is required of the default check."""
+
+    target: str
+    n: int
+    draw: Draw
+    bound: float | None  # of the power
+    named: bool = False  # whether rejections must flag coordinate 0
+
+
+def power(wrong: WrongDraws) -> Case:
+    """How often wrong draws are found, by the default check and by its rivals."""
 
     def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
-        draws, target = draw(rng, n), TARGETS[name].target
+        draws, target = wrong.draw(rng, wrong.n), TARGETS[wrong.target].target
         results = {row: judge(draws, target, method, seed) for row, method in METHODS.items()}
         out: dict[str, Outcome] = {
             row: {"hit": float(result.rejected)} for row, result in results.items()
         }
-        if named and results[DEFAULT].rejected:
+        if wrong.named and results[DEFAULT].rejected:
             out[NAMED] = {"hit": float(flagged(results[DEFAULT])[0])}
         return out
 
     rules = {row: Rule("shown") for row in METHODS}
-    if bound is not None:
-        rules[DEFAULT] = Rule("surely at least", bound)
-    return Case(run, rules | ({NAMED: Rule("surely at least", 0.8)} if named else {}))
+    if wrong.bound is not None:
+        rules[DEFAULT] = Rule("surely at least", wrong.bound)
+    return Case(run, rules | ({NAMED: Rule("surely at least", 0.8)} if wrong.named else {}))
 
 
-def size(name: str, n: int) -> Case:
+def size(name: str, n: int, method: str = DEFAULT) -> Case:
     """Right draws from a target."""
     target, _, draw = TARGETS[name]
 
     def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
-        result = judge(draw(rng, n), target, METHODS[DEFAULT], seed)
-        return {DEFAULT: {"hit": float(result.rejected)}}
+        result = judge(draw(rng, n), target, method, seed)
+        return {method: {"hit": float(result.rejected)}}
 
     return Case(run, Rule("level"))
 
 
-def chain_size(target: AbstractTarget, draw: Callable[[np.random.Generator], np.ndarray]) -> Case:
+def uniform(n: int, method: Transported) -> Case:
+    """Right draws, correlations 0.5, whose p-values must be uniform from 0 to 1."""
+    target = targets.correlated(30)
+
+    def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
+        draws = simulate.independent(rng, target.covariance, n)
+        result = judge(draws, target, method, seed)
+        return {DEFAULT: {"hit": float(result.rejected), "pvalue": result.pvalue}}
+
+    return Case(run, Rule("uniform", 0.01))
+
+
+def chain_size(
+    target: AbstractTarget, draw: Callable[[np.random.Generator], np.ndarray], method: str
+) -> Case:
     """Right chains; those with too few batches for a verdict are counted separately."""
 
     def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
         try:
-            result = judge(draw(rng), target, METHODS[DEFAULT], seed)
+            result = judge(draw(rng), target, method, seed)
         except sw.TooFewDraws:
-            return {DEFAULT: {"refused": 1.0}}
+            return {method: {"refused": 1.0}}
         batches = float(result.draws.n_batches)
-        return {DEFAULT: {"hit": float(result.rejected), "refused": 0.0, "batches": batches}}
+        return {method: {"hit": float(result.rejected), "refused": 0.0, "batches": batches}}
 
     return Case(run, Rule("level"))
 
 
-def autoregressive() -> Case:
+def autoregressive(method: str = DEFAULT) -> Case:
     rho = np.full(10, 0.9)
     return chain_size(
-        targets.standard(10), lambda rng: simulate.autoregressive(rng, rho, CHAINS, DRAWS)
+        targets.standard(10), lambda rng: simulate.autoregressive(rng, rho, CHAINS, DRAWS), method
     )
 
 
-def nuts() -> Case:
+def nuts(method: str = DEFAULT) -> Case:
     target = targets.correlated(10)
 
     def draw(rng: np.random.Generator) -> np.ndarray:
         start = simulate.independent(rng, target.covariance, CHAINS)
         return simulate.nuts(rng, targets.correlated_log_density, start, DRAWS, step=0.5)
 
-    return chain_size(target, draw)
+    return chain_size(target, draw, method)
 
 
-def one_wrong(shift: float) -> Case:
+def one_wrong(shift: float, method: str = DEFAULT) -> Case:
     """One of 20 independent coordinates is shifted: are right coordinates flagged?"""
     draw = alternatives.first_shifted(20, shift)
 
     def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
-        result = judge(draw(rng, 300), TARGETS["normal-20"].target, METHODS[DEFAULT], seed)
+        result = judge(draw(rng, 300), TARGETS["normal-20"].target, method, seed)
         flags = flagged(result)
         return {
             "a right one": {"hit": float(flags[1:].any())},
@@ -125,53 +150,74 @@ def _normal(covariance: np.ndarray, shift: float = 0.0) -> Draw:
     return lambda rng, n: simulate.independent(rng, covariance, n) + shift
 
 
-POWER: dict[str, Case] = {
-    "modes-axis": power(
+WRONG: dict[str, WrongDraws] = {
+    "modes-axis": WrongDraws(
         "modes-axis", 200, lambda rng, n: two_modes(rng, n, alternatives.AXIS, 0.95), 0.95
     ),
-    "modes-diagonal": power(
+    "modes-diagonal": WrongDraws(
         "modes-diagonal", 200, lambda rng, n: two_modes(rng, n, alternatives.DIAGONAL, 0.95), 0.6
     ),
-    "t5-for-t3": power("t3", 200, lambda rng, n: rng.standard_t(5, size=(n, 5)), 0.5),
-    "far-out": power("normal-5", 200, alternatives.far_out, 0.95),
-    "shift-correlated": power(
+    "t5-for-t3": WrongDraws("t3", 200, lambda rng, n: rng.standard_t(5, size=(n, 5)), 0.5),
+    "far-out": WrongDraws("normal-5", 200, alternatives.far_out, 0.95),
+    "shift-correlated": WrongDraws(
         "near-singular", 200, _normal(equicorrelated(10, 1.0, 0.999), 0.3), 0.6
     ),
-    "shift-1-of-20": power("normal-20", 300, alternatives.first_shifted(20, 0.3), 0.8, named=True),
-    "equicorrelation": power("normal-20", 300, _normal(equicorrelated(20, 1.0, 0.1)), 0.95),
-    "laplace-50-30": power("normal-30", 50, lambda rng, n: alternatives.laplace(rng, n, 30), 0.95),
-    "noise-300-20": power("correlated-20", 300, alternatives.correlated_with_noise(20), 0.95),
-    "sign-before": power("normal-30", 300, alternatives.sign_of_previous, 0.95),
-    "neighbours": power("normal-30", 300, alternatives.neighbours_correlated(30, 0.2), 0.95),
-    "scale-by-size": power("normal-30", 500, alternatives.scale_by_size, 0.95),
-    "sign-of-product": power("normal-30", 500, alternatives.sign_of_a_product, 0.95),
-    "sizes-together": power("normal-30", 500, alternatives.sizes_together, None),
-    "noise-500-30": power("correlated-30", 500, alternatives.correlated_with_noise(30), 0.95),
-    "shift-1-of-50": power("normal-50", 200, alternatives.first_shifted(50, 0.3), 0.6),
-    "banana-laplace": power("banana", 500, alternatives.banana_with_laplace, 0.9),
-    "laplace-100-100": power(
+    "shift-1-of-20": WrongDraws(
+        "normal-20", 300, alternatives.first_shifted(20, 0.3), 0.8, named=True
+    ),
+    "equicorrelation": WrongDraws("normal-20", 300, _normal(equicorrelated(20, 1.0, 0.1)), 0.95),
+    "laplace-50-30": WrongDraws(
+        "normal-30", 50, lambda rng, n: alternatives.laplace(rng, n, 30), 0.95
+    ),
+    "noise-300-20": WrongDraws("correlated-20", 300, alternatives.correlated_with_noise(20), 0.95),
+    "sign-before": WrongDraws("normal-30", 300, alternatives.sign_of_previous, 0.95),
+    "neighbours": WrongDraws("normal-30", 300, alternatives.neighbours_correlated(30, 0.2), 0.95),
+    "scale-by-size": WrongDraws("normal-30", 500, alternatives.scale_by_size, 0.95),
+    "sign-of-product": WrongDraws("normal-30", 500, alternatives.sign_of_a_product, 0.95),
+    "sizes-together": WrongDraws("normal-30", 500, alternatives.sizes_together, None),
+    "noise-500-30": WrongDraws("correlated-30", 500, alternatives.correlated_with_noise(30), 0.95),
+    "shift-1-of-50": WrongDraws("normal-50", 200, alternatives.first_shifted(50, 0.3), 0.6),
+    "banana-laplace": WrongDraws("banana", 500, alternatives.banana_with_laplace, 0.9),
+    "laplace-100-100": WrongDraws(
         "normal-100", 100, lambda rng, n: alternatives.laplace(rng, n, 100), 0.95
     ),
 }
 """The rows of the table, roughly from the cheapest to the most expensive."""
 
+POWER: dict[str, Case] = {name: power(wrong) for name, wrong in WRONG.items()}
+"""The default check and its rivals."""
 
-def _sizes(of_dimension: Callable[[int], bool]) -> dict[str, Case]:
+
+def _sizes(of_dimension: Callable[[int], bool], method: str) -> dict[str, Case]:
     return {
-        f"{name}, n = {n}": size(name, n)
+        f"{name}, n = {n}": size(name, n, method)
         for n in SIZES
         for name, target in TARGETS.items()
         if of_dimension(target.dim)
     }
 
 
-SIZE: dict[str, Case] = {
-    "one-wrong-0.3": one_wrong(0.3),
-    "one-wrong-0.5": one_wrong(0.5),
-    **_sizes(lambda d: d <= 10),
-    "ar-0.9": autoregressive(),
-    **_sizes(lambda d: 10 < d <= 50),
-    "nuts": nuts(),
-    **_sizes(lambda d: d > 50),
+def sizes(method: str) -> dict[str, Case]:
+    """Right draws from the same targets, roughly from the cheapest to the most expensive."""
+    return {
+        "one-wrong-0.3": one_wrong(0.3, method),
+        "one-wrong-0.5": one_wrong(0.5, method),
+        **_sizes(lambda d: d <= 10, method),
+        "ar-0.9": autoregressive(method),
+        **_sizes(lambda d: 10 < d <= 50, method),
+        "nuts": nuts(method),
+        **_sizes(lambda d: d > 50, method),
+    }
+
+
+SIZE: dict[str, Case] = sizes(DEFAULT)
+"""Right draws, and the default check."""
+
+SCORES_SIZE: dict[str, Case] = sizes("scores")
+"""Right draws, and the check by scores alone."""
+
+UNIFORM: dict[str, Case] = {
+    "n = 3000": uniform(3000, Transported(every_line=True)),
+    "n = 3000, standard": uniform(3000, Transported()),
 }
-"""The same targets with right draws."""
+"""Right draws in 30 dimensions: p-values in the middle, which a size does not show."""

@@ -35,8 +35,34 @@ def lower_bound(rate: float, repetitions: int, coverage: float = 0.95) -> float:
     return float(beta.ppf(1 - coverage, hits, repetitions - hits + 1)) if hits else 0.0
 
 
-def passes(rule: Rule, rate: float, repetitions: int) -> bool | None:
-    """Whether a rate keeps its rule; None if the rate is only shown."""
+def confidence_interval(
+    rate: float, repetitions: int, coverage: float = 0.95
+) -> tuple[float, float]:
+    """The exact two-sided interval of Clopper and Pearson for a rate.
+
+    >>> [round(bound, 3) for bound in confidence_interval(1.0, 100)]
+    [0.964, 1.0]
+    """
+    one_sided = (1 + coverage) / 2
+    low = lower_bound(rate, repetitions, one_sided)
+    return low, 1 - lower_bound(1 - rate, repetitions, one_sided)
+
+
+def uniformity(pvalues: Sequence[float]) -> float:
+    """The p-value of the Kolmogorov-Smirnov test that p-values are uniform.
+
+    >>> round(uniformity([0.2, 0.4, 0.6, 0.8]), 2), round(uniformity([0.1] * 4), 4)
+    (0.99, 0.0002)
+    """
+    from scipy.stats import kstest
+
+    return float(kstest(pvalues, "uniform").pvalue)
+
+
+def passes(rule: Rule, rate: float, repetitions: int, uniform: float | None = None) -> bool | None:
+    """Whether a rate, or what `uniformity` says of p-values, keeps its rule; None if only shown."""
+    if rule.kind == "uniform":
+        return uniform is not None and uniform >= rule.bound
     if rule.kind == "surely at least":
         return lower_bound(rate, repetitions, rule.coverage) >= rule.bound
     if rule.kind == "at least":
@@ -62,15 +88,18 @@ def summarise(case: Case, outcomes: Sequence[dict[str, Outcome]]) -> dict[str, A
         rate = sum(hits) / len(hits) if hits else float("nan")
         keys = sorted({key for outcome in of_row for key in outcome} - {"hit"})
         values = {key: [outcome[key] for outcome in of_row if key in outcome] for key in keys}
+        uniform = uniformity(values["pvalue"]) if rule.kind == "uniform" else None
         rows[name] = {
             "rate": round(rate, 4),
             "verdicts": len(hits),
             "rule": rule.kind if rule.kind in ("level", "shown") else f"{rule.kind} {rule.bound}",
-            "passes": passes(rule, rate, len(hits)) if hits else False,
+            "passes": passes(rule, rate, len(hits), uniform) if hits else False,
             "means": {key: round(sum(v) / len(v), 3) for key, v in values.items()},
         }
         if rule.kind == "level" and hits:
             rows[name]["interval"] = list(interval(rule.bound, len(hits)))
-            if "pvalue" in values:
-                rows[name]["quantiles of p"] = quantiles(values["pvalue"])
+        if uniform is not None:
+            rows[name]["uniformity"] = round(uniform, 4)
+        if rule.kind in ("level", "uniform") and "pvalue" in values:
+            rows[name]["quantiles of p"] = quantiles(values["pvalue"])
     return rows

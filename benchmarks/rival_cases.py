@@ -20,7 +20,7 @@ METHODS: dict[str, AbstractMethod] = {
     "KSD, RBF, a sign per draw": sw.methods.KSD(bootstrap="draws"),
     "KSD, RBF, multinomial": sw.methods.KSD(bootstrap="multinomial"),
     "KSD, RBF, linear": sw.methods.KSD(linear=True),
-    "KSDAgg": sw.methods.KSDAgg(),
+    "KSDAgg": sw.methods.KSDAgg(standardise=False),
     "FSSD-opt": sw.methods.FSSD(),
     "FSSD-opt, signs": sw.methods.FSSD(null="signs"),
     "RPhiSD, L1-IMQ": sw.methods.RFSD("imq"),

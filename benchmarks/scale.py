@@ -92,26 +92,36 @@ def hot_loop() -> dict[str, Any]:
     import numpy as np
 
     import steinwise as sw
-    from steinwise.methods.transported.batch_products import Sums, add_products
-    from steinwise.methods.transported.features import SKETCHES, Features
-    from steinwise.methods.transported.slab_pass import LINES_AT_ONCE
-    from steinwise.methods.transported.terms import STEIN_TERMS, TERMS
-    from steinwise.orbits.lines import QUANTILES
-    from steinwise.orbits.nodes import search_ranges_of
-    from steinwise.orbits.quadrature import follow_lines
+    from steinwise.methods.complete_conditionals.batch_products import (
+        SlabFeatures,
+        Sums,
+        add_products,
+    )
+    from steinwise.methods.complete_conditionals.features import SKETCHES, Features
+    from steinwise.methods.complete_conditionals.slab_pass import LINES_AT_ONCE
+    from steinwise.methods.complete_conditionals.terms import (
+        PLACE_TERMS,
+        STEIN_TERMS,
+        TERMS,
+        terms_of,
+    )
+    from steinwise.orbits.places import Places
+    from steinwise.orbits.quantiles import QUANTILES
 
     target = sw.Gaussian(np.zeros(DIM), np.eye(DIM))
     many = np.random.default_rng(0).normal(size=(DRAWS, DIM))
     sw.check(many, target, dtype="float32", independent=True, progress=False)
     x = many[: LINES_AT_ONCE // DIM]
     own = np.arange(DIM)
-    lines = follow_lines(target, x, own, x, search_ranges_of(x), BUDGET)
+    places = Places.of_normal_scores(x)
     features = Features.draw(DIM, 0)
-    sums, weight = Sums.zeros(features, 1, DIM, "float32"), np.ones((1, len(x)))
+    sums, weight = Sums.zeros(features, TERMS, 1, DIM, "float32"), np.ones((1, len(x)))
 
     def run() -> None:
         for _ in range(CALLS):
-            add_products(sums, lines, x, x, weight, own, features)
+            terms = terms_of(places, np.dtype("float32"))
+            seen = SlabFeatures.of(x.T, weight, features, terms.dtype)
+            add_products(sums, terms, PLACE_TERMS, seen, own)
 
     # in turn, because the speed of the processor varies over time
     jobs = {"hot loop": (CALLS * x.size, run), **floors()}

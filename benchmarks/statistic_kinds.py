@@ -110,7 +110,7 @@ class Problem:
     @property
     def methods(self) -> dict[str, AbstractMethod]:
         return {
-            "mean (KCC-SD)": sw.methods.KCCSD(self.conditionals),
+            "mean (KCC-SD)": sw.methods.KCCSD(self.conditionals, standardise=False),
             "mean (fixed functions)": SteinMean(),
             "features": SteinFeatures(),
             "Gram (KSD)": sw.methods.KSD(),

@@ -133,10 +133,10 @@ class BiasedMetropolis(Panel):
                 for x, seed in zip(draws, seeds, strict=True)
             ],
             "kccsd_pvalue": [
-                _pvalue(x, KCCSD(stand_in(sampler, x.reshape(-1, 2), INNER_STEPS)), seed)
+                _pvalue(x, _as_published(stand_in(sampler, x.reshape(-1, 2), INNER_STEPS)), seed)
                 for x, seed in groups
             ],
-            "check_pvalue": [_pvalue(x, Transported(), seed) for x, seed in groups],
+            "check_pvalue": [_pvalue(x, Transported(every_line=True), seed) for x, seed in groups],
             "sd": [rounded(np.abs(x[:, 0] - x[:, 1]).std()) for x in draws],
             "switches": [int((np.diff(np.sign(x[:, 0] - x[:, 1])) != 0).sum()) for x in draws],
         }
@@ -224,6 +224,11 @@ def _value(x: np.ndarray, conditional: sw.conditionals.Sampler, seed: int) -> fl
     draws = x[None, ::THIN]
     discrepancy = sw.kccsd(draws, TARGET, conditional=conditional, seed=seed, progress=False)
     return rounded(discrepancy.value)
+
+
+def _as_published(conditional: sw.conditionals.Sampler) -> KCCSD:
+    """With sigma = 1 in the units of the draws."""
+    return KCCSD(conditional, standardise=False)
 
 
 def _pvalue(chains: np.ndarray, method: AbstractMethod, seed: int) -> float | None:

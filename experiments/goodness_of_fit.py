@@ -46,14 +46,14 @@ DIMENSIONS = (2, 5, 10, 20, 30, 50, 70, 100)
 DRAWS = (30, 50, 100, 200, 500, 1000, 2000, 5000)
 QUICK = {"d": 2, "n": 100}  # the same for all panels, so that little is compiled
 METHODS: dict[str, AbstractMethod] = {
-    "approximate KCC-SD (RBF)": KCCSD(),
-    "default check": Transported(),
+    "approximate KCC-SD (RBF)": KCCSD(standardise=False),
+    "default check": Transported(every_line=True),
     "KSD (RBF)": KSD(),
     "RPhiSD (RBF)": RFSD("sech"),
     "FSSD-opt (RBF)": FSSD(),
     "sliced KSD, axes (RBF)": SlicedKSD(),
-    "KSDAgg": KSDAgg(),
-    "approximate KCC-SD (IMQ)": KCCSD(kernel=IMQ()),
+    "KSDAgg": KSDAgg(standardise=False),
+    "approximate KCC-SD (IMQ)": KCCSD(kernel=IMQ(), standardise=False),
     "KSD (IMQ)": KSD(IMQ()),
     "RPhiSD (IMQ)": RFSD("imq"),
     "FSSD-opt (IMQ)": FSSD(IMQ("median")),

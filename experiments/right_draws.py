@@ -37,7 +37,7 @@ class RightDraws(Panel):
     def run(self, task: Task) -> Outcome:
         target = targets.correlated(task["d"])
         draws = simulate.independent(task.draws_generator(), target.covariance, task["n"])
-        exact = KCCSD(targets.gaussian_conditionals(target))
+        exact = KCCSD(targets.gaussian_conditionals(target), standardise=False)
         method = exact if task.cell.method == EXACT else METHODS[task.cell.method]
         return {"pvalue": pvalue(draws, target, method, task)}
 

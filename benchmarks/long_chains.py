@@ -1,0 +1,44 @@
+"""Long chains of a sampler that is given as one step."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from steinwise.testing import ExactTarget
+
+CHAINS, WARMUP = 4, 200  # chains start at exact draws: the warm-up only makes up for wrong steps
+
+
+class Sampler(NamedTuple):
+    """One step, and the way from a point to a state and back."""
+
+    step: Callable[[Any, Any], Any]
+    init: Callable[[Any, Any], Any] | None = None
+    position: Callable[[Any], Any] | None = None
+
+
+def chain_runner(target: ExactTarget, sampler: Sampler, draws: int) -> Callable[[int], np.ndarray]:
+    """A function of the number of steps from one draw to the next, which is compiled once.
+
+    It makes so many draws of all chains together, (chain, draw, coordinate).
+    """
+    init, position = sampler.init or (lambda _, x: x), sampler.position or (lambda x: x)
+
+    def chain(key: Any, x: Any, thin: Any) -> Any:
+        def draw(state: Any, key: Any) -> tuple[Any, Any]:
+            def move(number: Any, state: Any) -> Any:
+                return sampler.step(jax.random.fold_in(key, number), state)
+
+            state = jax.lax.fori_loop(0, thin, move, state)
+            return state, position(state)
+
+        keys = jax.random.split(key, WARMUP + draws // CHAINS)
+        return jax.lax.scan(draw, init(keys[0], x), keys)[1][WARMUP:]
+
+    start = jnp.asarray(target.draw(1, CHAINS))
+    keys = jax.random.split(jax.random.key(1), CHAINS)
+    run = jax.jit(jax.vmap(chain, in_axes=(0, 0, None)))
+    return lambda thin: np.asarray(run(keys, start, thin), np.float64)

@@ -1,0 +1,169 @@
+"""Which documented mistakes are found, by what, and after how many steps.
+
+``python -m benchmarks.museum`` writes `results/museum.json` as it goes and resumes; more
+``--seeds`` are added to those that are there. ``--table`` prints the file as a table.
+``--right 1000`` counts the false alarms of a right Metropolis step over so many seeds, in
+`results/museum_right.json`.
+"""
+
+import json
+from typing import Any
+
+import click
+import numpy as np
+
+import steinwise as sw
+from benchmarks import RESULTS
+from benchmarks.long_chains import CHAINS, chain_runner
+from benchmarks.museum_pieces import PIECES, Piece
+from steinwise.draws.chain_diagnostics import rhat
+from steinwise.testing.invariance import repeatable
+
+FILE = RESULTS / "museum.json"
+RIGHT_FILE = RESULTS / "museum_right.json"
+LEVEL = 1e-3  # of tests on chains, and of false alarms on right steps
+LENGTHS = (1000, 10_000, 40_000)  # draws of all chains together; the last where 10,000 show nothing
+THINNING = (5, 40, 200)  # steps from one draw to the next, more where chains are slow
+ENOUGH = 5000  # effective draws of 10,000, from which chains are not thinned further
+BLOCK = 5  # seeds from one writing of the file to the next
+
+
+def measure_chains(piece: Piece) -> dict[str, Any]:
+    """What R-hat, KSD and the default check say of the chains of the wrong sampler."""
+    wrong, (short, usual, long) = piece.make(True), LENGTHS
+    run = chain_runner(piece.target, wrong, usual)
+
+    def look(thin: int) -> tuple[np.ndarray, dict[str, Any]]:
+        draws = run(thin)
+        return draws, {"thinning": thin, **_verdict(f"check at {usual}", piece, draws)}
+
+    for thin in THINNING[:-1]:
+        draws, found = look(thin)
+        if found[f"check at {usual}"] is True or found.get("effective draws", 0) >= ENOUGH:
+            break
+    else:
+        draws, found = look(THINNING[-1])
+    found["rhat"] = float(rhat(draws).max())
+    beginning = draws[:, : short // CHAINS]
+    found[f"check at {short}"] = _verdict("check", piece, beginning)["check"]
+    if piece.target.support == sw.support.real:
+        found[f"ksd at {short}"] = _verdict("ksd", piece, beginning, method="ksd")["ksd"]
+    if found[f"check at {usual}"] is False:
+        draws = chain_runner(piece.target, wrong, long)(found["thinning"])
+        found[f"check at {long}"] = _verdict("check", piece, draws)["check"]
+    return found
+
+
+def _verdict(name: str, piece: Piece, draws: np.ndarray, **options: Any) -> dict[str, Any]:
+    """Whether a check finds a misfit; or that the chains are too slow for a verdict."""
+    target = piece.target.as_target()
+    try:
+        check = sw.check(draws, target, alpha=LEVEL, n_bootstrap=10_000, **options)
+    except sw.TooFewDraws:
+        return {name: "too slow"}
+    return {name: check.rejected, "effective draws": check.draws.effective_draws}
+
+
+def measure_steps(piece: Piece, seeds: range, known: dict[str, Any]) -> dict[str, Any]:
+    """What is known of the invariance test, and what it says of the steps with these seeds.
+
+    By seed: the steps that it took to find the wrong step, or None; whether it found the right one.
+    """
+    wrong, right = piece.make(True), piece.make(False)
+    options: dict[str, Any] = {"steps": piece.steps, "chains": piece.chains}
+    test = repeatable(wrong.step, piece.target, init=wrong.init, position=wrong.position, **options)
+    results = [test(seed) for seed in seeds]
+    test = repeatable(
+        right.step,
+        piece.target,
+        init=right.init,
+        position=right.position,
+        false_alarm=LEVEL,
+        **options,
+    )
+    first = next((str(r).splitlines()[1].strip() for r in results if r.changes), None)
+    used = known.get("steps used", [])
+    used += [None if result.passed else result.steps_used for result in results]
+    alarms = known.get("alarms", []) + [not test(seed).passed for seed in seeds]
+    found = [steps for steps in used if steps is not None]
+    return {
+        "seeds": len(used),
+        "found": len(found),
+        "median steps": float(np.median(found)) if found else None,
+        "false alarms": sum(alarms),
+        "first change": known.get("first change") or first,
+        "steps used": used,
+        "alarms": alarms,
+    }
+
+
+def measure_right(seeds: int) -> dict[str, Any]:
+    """False alarms of a right step, run both ways and forwards, half of the seeds each."""
+    piece = next(piece for piece in PIECES if piece.name.startswith("float32"))
+    step = piece.make(False).step
+    alarms = 0
+    for reverse in (None, step):
+        test = repeatable(step, piece.target, reverse=reverse, chains=1000, false_alarm=LEVEL)
+        alarms += sum(not test(seed).passed for seed in range(seeds // 2))
+    return {"seeds": seeds // 2 * 2, "level": LEVEL, "alarms": alarms}
+
+
+SAID = {True: "found", False: "-", None: "", "too slow": "too slow"}
+
+
+def table(results: dict[str, dict[str, Any]]) -> str:
+    """The file as a Markdown table."""
+    columns = ["ksd at 1000", *(f"check at {n}" for n in LENGTHS)]
+    lines = [
+        "| piece | after | R-hat | KSD, n = 1000 | check, n = 1000 | n = 10,000 | n = 40,000 | "
+        "effective of 10,000 | steps: found | median steps | false alarms |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name, row in results.items():
+        cells = [""] * (len(columns) + 2)
+        if chains := row.get("chains"):
+            effective = chains.get("effective draws")
+            rhat_of = f"{chains['rhat']:.3f}" if "rhat" in chains else ""
+            cells = [rhat_of, *(SAID[chains.get(column)] for column in columns)]
+            cells.append("" if effective is None else f"{effective:,.0f}")
+        steps = row["steps"]
+        median = "" if steps["median steps"] is None else f"{steps['median steps']:,.0f}"
+        cells += [f"{steps['found']} of {steps['seeds']}", median]
+        cells.append(f"{steps['false alarms']} of {steps['seeds']}")
+        lines.append(f"| {name} | {row['source']} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+@click.command(help=__doc__)
+@click.option("--seeds", default=10, show_default=True, help="Seeds of the invariance test.")
+@click.option("--only", default="", help="Pieces whose names contain this.")
+@click.option("--chains/--no-chains", default=True, help="Look at long chains too.")
+@click.option("--right", default=0, help="Only count false alarms, over so many seeds.")
+@click.option("--table", "show", is_flag=True, help="Print the table of the file, and no more.")
+def main(seeds: int, only: str, chains: bool, right: int, show: bool) -> None:
+    if right:
+        found = measure_right(right)
+        RIGHT_FILE.write_text(json.dumps(found) + "\n")
+        click.echo(str(found))
+        return
+    results = json.loads(FILE.read_text()) if FILE.exists() else {}
+    pieces = [] if show else [piece for piece in PIECES if only in piece.name]
+
+    def keep(piece: Piece, key: str, found: dict[str, Any]) -> None:
+        results.setdefault(piece.name, {"source": piece.source})[key] = found
+        FILE.write_text(json.dumps(results, indent=1) + "\n")
+        click.echo(f"{piece.name}: {found}")
+
+    for last in range(BLOCK, seeds + BLOCK, BLOCK):  # some seeds of all pieces, then some more
+        for piece in pieces:
+            known = results.get(piece.name, {}).get("steps", {})
+            more = range(len(known.get("steps used", [])), min(last, seeds))
+            if more:
+                keep(piece, "steps", measure_steps(piece, more, known))
+            if chains and "chains" not in results[piece.name]:
+                keep(piece, "chains", measure_chains(piece))
+    click.echo(table(results))
+
+
+if __name__ == "__main__":
+    main()
