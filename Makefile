@@ -5,8 +5,8 @@ BIN     = $(VENV)/bin
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CPUS   ?= 2
 
-.PHONY: help demo test lint coverage docs test-scale test-experiments test-levels test-docs
-.PHONY: test-adapters test-browser test-statistical test-lowest test-latest
+.PHONY: help demo test lint coverage docs test-scale test-experiments test-levels test-docs test-border test-lines
+.PHONY: test-fuzz test-adapters test-browser test-statistical test-lowest test-latest
 .PHONY: size power cost bench reproduce clean
 .DEFAULT_GOAL := help
 
@@ -18,8 +18,11 @@ help:
 	@echo "make test-scale        memory budgets, stored draws and clusters, in processes of their own"
 	@echo "make test-experiments  the paper's panels, each on a small scale"
 	@echo "make test-levels       rejection rates and coverage, from many repetitions"
+	@echo "make test-lines        Taylor series of densities, and the lines that they follow"
+	@echo "make test-border       bad values for every argument of every function and command"
+	@echo "make test-fuzz         many new cases of what must not change a verdict, or prevent one"
 	@echo "make test-docs         the code on the pages of the documentation"
-	@echo "make test-adapters     the adapters with NumPyro, BlackJAX, PyMC, Stan, PyTorch and ArviZ"
+	@echo "make test-adapters     the adapters with NumPyro, BlackJAX, PyMC, Stan, emcee, PyTorch and ArviZ"
 	@echo "make test-browser      the report in a headless Chromium"
 	@echo "make test-statistical  the size and power suites at full size (about twenty minutes)"
 	@echo "make test-lowest       a selection of the tests with the oldest versions in pyproject.toml"
@@ -56,20 +59,32 @@ lint: $(VENV)/.test
 
 # what has a target of its own is left out
 TEST = -n $(CPUS) -m "not full" src tests experiments README.md \
-  --ignore tests/experiments --ignore tests/statistical
+  --ignore tests/experiments --ignore tests/statistical --ignore tests/border
+
+LINES = tests/target/series tests/orbits
 
 test: lint
-	$(BIN)/python -m pytest $(TEST) --ignore tests/scale
+	$(BIN)/python -m pytest $(TEST) --ignore tests/scale $(LINES:%=--ignore %)
 
 coverage: $(VENV)/.test
 	$(BIN)/python -m pytest $(TEST) --cov --cov-report term-missing:skip-covered
+
+FUZZED = tests/border/test_invariances.py tests/border/test_extremes.py
 
 test-scale: FOLDER = tests/scale
 test-experiments: FOLDER = tests/experiments
 test-levels: FOLDER = tests/statistical
 test-docs: FOLDER = docs
-test-scale test-experiments test-levels test-docs: $(VENV)/.test
+test-border: FOLDER = tests/border
+test-lines: FOLDER = $(LINES)
+test-scale test-experiments test-levels test-docs test-border test-lines: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(CPUS) -m "not full" $(FOLDER)
+
+# the cases that `make test-border` has a few of: new ones in every run, printed where one fails;
+# SEED=... gives the same ones again
+test-fuzz: $(VENV)/.test
+	$(BIN)/python -m pytest -n $(CPUS) --hypothesis-profile=fuzz \
+	  $(if $(SEED),--hypothesis-seed=$(SEED)) $(FUZZED)
 
 # the code on the pages runs in `make test-docs` and `make test-adapters`
 docs: .venv-docs/.docs

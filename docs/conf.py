@@ -24,6 +24,7 @@ html_title = f"steinwise {release}"
 html_math_renderer = "mathml"
 html_show_sphinx = False
 html_copy_source = False
+html_show_search_summary = False  # excerpts are fetched, which a browser refuses for local files
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # shapes and types are in the source; the pages say them in words
