@@ -46,14 +46,16 @@ target = sw.Gaussian(np.zeros(d), np.eye(d))
 if method == "kccsd":  # few epochs take as much memory as many
     method = sw.methods.KCCSD(sw.conditionals.Histogram(epochs=25))
 options = dict(method=method, independent=True, progress=False, n_bootstrap=199)
-sw.check(np.array(draws[:200]), target, **options)  # what is compiled once, and libraries
-draws.sum()  # the file's own pages are in memory before and after
+sw.check(draws, target, memory=budget, **options)  # libraries, what is compiled, the file's pages
 with open("/proc/self/clear_refs", "w") as file:
     file.write("5")  # the kernel forgets the highest memory so far
 before = resident("VmRSS")
 sw.check(draws, target, memory=budget, **options)
 print((resident("VmHWM") - before) / budget)
 """
+# glibc keeps freed memory for later, more or less of it by chance; arrays of this size and above go
+# back to the system at once
+ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 
 
 @pytest.mark.skipif(
@@ -76,16 +78,17 @@ def test_memory_stays_within_the_budget(
 ) -> None:
     """Catches an array over all draws, or all pairs of them, that forgets the budget.
 
-    The kernel keeps the peak, so that no moment is missed. The draws are in a file: only what the
-    check itself holds is counted.
+    The kernel keeps the peak, so that no moment is missed. The draws are in a file, and the same
+    check was made before: only what the check itself holds is counted.
     """
     path = tmp_path / "draws.npy"
     np.save(path, np.random.default_rng(1).normal(size=(n, d)))
     sizes = [str(one) for one in (n, d, mebibytes * 2**20)]
     command = [sys.executable, "-c", CHILD, method, *sizes, str(path)]
-    found = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    environment = os.environ | ALLOCATOR
+    found = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
     assert found.returncode == 0, found.stderr
-    assert float(found.stdout) < 1.3
+    assert float(found.stdout) < 1.2
 
 
 # -- many coordinates ------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from steinwise.draws.samples import Samples
 from steinwise.estimates.moments import (
     MOST_UNEXPLAINED,
     MomentErrors,
+    bytes_per_draw,
     fewest_draws,
     is_determined,
     moment_errors,
@@ -19,6 +20,8 @@ from steinwise.target import AbstractTarget
 # Of more draws, evenly spaced ones: errors are then known to 0.01 sd. The regressions cost
 # n d^2, which is kept to that of 4000 draws of 300 coordinates, a second or so.
 MOST_DRAWS, MOST_WORK = 20_000, 4000 * 300**2
+# The regressions may take this share of the memory, unless draws are so few that it hardly matters.
+MEMORY_SHARE, DRAWS_IN_ANY_MEMORY = 3, 1000
 # The draws that tell what products of pairs and functions from a kernel would change, and the most
 # coordinates in which they are asked: 0.1 CPU seconds with 30 coordinates, 0.3 with 64.
 RICH_DRAWS, RICH_COORDINATES = 600, 64
@@ -42,7 +45,12 @@ def estimate_errors(
     Noisy scores do not explain a coordinate as exact ones do; a regression on all scores needs
     several draws per coordinate; and scores at an absurd distance drown all others.
     """
-    most = max(fewest_draws(samples.dim), min(MOST_DRAWS, MOST_WORK // samples.dim**2))
+    lines = samples.dim + (0 if directions is None else directions.shape[1])
+    in_memory = max(
+        DRAWS_IN_ANY_MEMORY, memory // (MEMORY_SHARE * bytes_per_draw(samples.dim, lines))
+    )
+    most = min(MOST_DRAWS, MOST_WORK // samples.dim**2, in_memory)
+    most = max(fewest_draws(samples.dim), most)
     step = max(1, min(samples.n // most, int(batches.lengths.min())))
     some, of_some = samples.thinned(step), batches.of_every(step, samples.n_draws)
     reached = int(of_some.bounds[-1])  # less than all after an interruption

@@ -257,6 +257,15 @@ def is_determined(n: int, d: int) -> bool:
     return n >= fewest_draws(d)
 
 
+def bytes_per_draw(d: int, lines: int) -> int:
+    """That the regressions of coordinates and directions hold at their peak.
+
+    The draws and scores, standardised and by column, the basis and its products (8 d); the lines
+    and their slopes (3 for each); and the functions of a block of lines, several times over.
+    """
+    return 8 * (8 * d + 3 * lines + 8 * (COLUMNS_AT_ONCE + 5))
+
+
 def fewest_draws(d: int) -> int:
     """That determine the regressions of d coordinates."""
     return DRAWS_PER_TERM * _fewest_terms(d)

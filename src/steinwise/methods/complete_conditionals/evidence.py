@@ -53,7 +53,7 @@ class LineFindings:
     lines: LineSet
     features: Features
     summary: LineSummary
-    kept: Float[np.ndarray, "kept c"]  # what the source keeps of some draws: u, or z
+    kept: Float[np.ndarray, "kept k"]  # u of some draws on every line; no columns of scores
 
     def joined(self, other: "LineFindings") -> "LineFindings":
         """With more lines of the same set."""

@@ -268,20 +268,17 @@ class FittedLineMethod(AbstractFitted[AbstractLineMethod]):
         leading = evidence.leading
         use = leading[0].use
         kept, samples = use.kept, use.samples
-        followed = use.source.name != "scores"
-        of_coordinates = [f for f in leading if f.lines.group != "directions"]
-        order = np.argsort(np.concatenate([f.lines.own for f in of_coordinates]))
-        places = np.concatenate([f.kept for f in of_coordinates], axis=1)[:, order]
+        followed = use.source.pictured
         return Findings(
             coordinates=self._coordinates(evidence, calibration, plan, alpha),
             detectable=self._detectable(evidence, plan, calibration, alpha),
             evaluations=_evaluations(leading),
             effort=self._effort(statistic, use),
-            pit=places if followed else None,
+            pit=_coordinate_pit(leading) if followed else None,
             direction_pit=_direction_pit(leading, kept) if followed else None,
             directions=_direction_weights(leading),
             outlier_bound=-np.log10(alpha * EXACT_SHARE / (self.samples.n * statistic.line_count)),
-            x=self.space.from_line(samples.take(kept[: len(places)])),
+            x=self.space.from_line(samples.take(kept[: len(leading[0].kept)])),
             x_names=samples.names,
             outcomes=_outcomes(leading),
             modes=self._modes(statistic, evidence, calibration, alpha),
@@ -407,6 +404,13 @@ def _direction_weights(found: tuple[LineFindings, ...]) -> np.ndarray | None:
     """The weights of the coordinates in the directions that were followed."""
     along = [findings.lines for findings in found if findings.lines.group == "directions"]
     return along[0].weights if along else None
+
+
+def _coordinate_pit(found: tuple[LineFindings, ...]) -> np.ndarray:
+    """u along the coordinates, in their order."""
+    of_coordinates = [findings for findings in found if findings.lines.group != "directions"]
+    order = np.argsort(np.concatenate([findings.lines.own for findings in of_coordinates]))
+    return np.concatenate([findings.kept for findings in of_coordinates], axis=1)[:, order]
 
 
 def _direction_pit(found: tuple[LineFindings, ...], kept: np.ndarray) -> np.ndarray | None:

@@ -88,7 +88,8 @@ class SlabPass:
         count = len(self.lines.labels)
         sums = self._no_sums(self.batches.count)
         on_slab = self if samples.on_cluster else partial(self, into=sums)
-        summary, kept = self.source.nothing(count), np.full((len(self.kept), count), np.nan)
+        summary = self.source.nothing(count)
+        kept = np.full((len(self.kept), count if self.source.pictured else 0), np.nan)
         done = 0
         try:
             for span, slab in samples.map_scored_slabs(

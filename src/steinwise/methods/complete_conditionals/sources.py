@@ -48,8 +48,8 @@ class Seen(Protocol):
     """What a source sees of a slab of draws."""
 
     @property
-    def shown(self) -> Float[np.ndarray, "m c"]:
-        """What is kept of each draw and line, for pictures."""
+    def shown(self) -> Float[np.ndarray, "m k"]:
+        """What is kept of each draw, for pictures: a number for every line, or nothing."""
         ...
 
     @property
@@ -71,6 +71,7 @@ class AbstractSource(abc.ABC):
     memory: int
     name: ClassVar[str]
     layout: ClassVar[TermLayout]
+    pictured: ClassVar[bool] = True  # where a draw stands on its lines is kept, for pictures
 
     def takes(self, lines: LineSet) -> bool:
         """Whether it makes terms on these lines."""
@@ -229,9 +230,12 @@ class FiniteOrbits(AbstractSource):
 class SeenScores:
     """The terms of draws that their scores give."""
 
-    shown: Float[np.ndarray, "m c"]
     all_terms: Float[np.ndarray, "term c m"]
     summary: ScoreMoments
+
+    @property
+    def shown(self) -> Float[np.ndarray, "m 0"]:
+        return np.empty((self.all_terms.shape[2], 0))
 
     def terms(self, rows: np.ndarray, block: slice, dtype: np.dtype) -> np.ndarray:
         return self.all_terms[:, block, rows].astype(dtype)
@@ -246,6 +250,7 @@ class DrawScores(AbstractSource):
 
     name: ClassVar[str] = "scores"
     layout: ClassVar[TermLayout] = SCORE_TERMS
+    pictured: ClassVar[bool] = False
 
     def look(self, slab: Slab) -> SeenScores:
         scores = slab.known_scores
@@ -255,7 +260,7 @@ class DrawScores(AbstractSource):
         terms, summary = terms_and_moments(
             slab.lines.normal_map, slab.positions, along, slab.tested
         )
-        return SeenScores(slab.positions, terms, summary)
+        return SeenScores(terms, summary)
 
     def nothing(self, lines: int) -> ScoreMoments:
         return ScoreMoments.none(lines)
