@@ -101,7 +101,7 @@ docs: .venv-docs/.docs
 # an environment of its own: the libraries of all users at once, 2 GB
 test-adapters: VENV := .venv-adapters
 test-adapters: .venv-adapters/.test-adapters
-	$(BIN)/python -m pytest tests/adapters src/steinwise/adapters docs/adapters
+	$(BIN)/python -m pytest -n $(CPUS) --dist loadfile tests/adapters src/steinwise/adapters docs/adapters
 
 .venv-adapters/.test-adapters: pyproject.toml constraints-adapters.txt
 	$(PYTHON) -m venv .venv-adapters

@@ -97,6 +97,33 @@ def test_within_a_tolerance_means_an_interval_inside_of_it():
     assert -0.1 < answer.low < answer.error < answer.high < 0.1
 
 
+def test_few_data_do_not_hide_the_errors():
+    """Catches a question mark where few functions leave 0.1 of a square, and more of them 0.01.
+
+    With 25 data, a and b have the tails of a Student-t.
+    """
+    data, random = 25, np.random.default_rng(2)
+    x, y = X[:data], Y[:data]
+    inverse = np.linalg.inv(x.T @ x)
+    centre = inverse @ x.T @ y
+    squares = float(((y - x @ centre) ** 2).sum())
+    sigma = np.sqrt(squares / random.chisquare(data - 2, size=N))
+    slopes = centre + sigma[:, None] * (random.normal(size=(N, 2)) @ np.linalg.cholesky(inverse).T)
+    draws = np.column_stack([slopes, np.log(sigma)])
+
+    def density(t):
+        residuals = jnp.asarray(y) - jnp.asarray(x) @ t[:2]
+        return -data * t[2] - jnp.exp(-2 * t[2]) * jnp.sum(residuals**2) / 2
+
+    few = moment_errors(draws, sw.Target(density).score(draws), BATCHES)
+    assert few.sd_unexplained.max() > 0.05
+    found = estimate_errors(sw.Samples.of(draws), sw.Target(density), BATCHES, 2**30, None)
+    assert found is not None
+    assert explained(found).all()
+    truth = draws[:, :2].std(axis=0) / np.sqrt(np.diag(inverse) * squares / (data - 4))
+    assert (np.abs(found.sd_ratio[:2] - truth) < 2 * found.sd_ratio_se[:2]).all()
+
+
 @pytest.mark.parametrize(("n", "d"), [(3000, 3), (700, 70)])
 def test_normal_targets_leave_no_doubt(n: int, d: int):
     """More functions change nothing where few are exact, from some of the draws or from all."""

@@ -16,16 +16,13 @@ from steinwise.calibration.batches import Batches
 from steinwise.calibration.jackknife import jackknife_errors
 from steinwise.estimates.moments import (
     MOST_UNEXPLAINED,
+    MOST_UNEXPLAINED_BY_POLYNOMIALS,
     MomentErrors,
     function_errors,
     moment_errors,
 )
 from steinwise.estimates.settling import Settling, batch_errors
 
-# `MOST_UNEXPLAINED` without functions from a kernel. These explain anything where there are draws,
-# and say nothing of where there are none: on a banana, with 0.3 and more left to them, intervals
-# covered 0.8 only.
-MOST_UNEXPLAINED_BY_POLYNOMIALS = 0.2
 ROUNDING = 1e-6  # in sds: what is left where regressions are exact
 ERRORS = 2.0  # standard errors in the half-width of an interval
 GIVEN, WEAK = "given", "explains too little"
