@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from steinwise.calibration.batch_plan import BatchPlan
-from steinwise.methods.complete_conditionals.effects import CLEAR, FEW
+from steinwise.methods.complete_conditionals.effects import FEW, NAMEABLE
 from steinwise.methods.complete_conditionals.step_terms import STEP_TERMS, step_terms
 from steinwise.orbits.finite import Outcomes
 from steinwise.results.misfit import Effect, Misfit
@@ -115,7 +115,7 @@ class OutcomeSums:
         """What is wrong with a flagged coordinate, from its `line`."""
         outliers = int(self.outliers[0])
         worst, departure = self.shares[0].worst
-        if 0 < outliers <= FEW * self.draws[0] and abs(departure) < CLEAR:
+        if 0 < outliers <= FEW * self.draws[0] and abs(departure) < NAMEABLE:
             return Misfit("outliers", outliers=outliers)
         if context != "alone":
             return Misfit(context, partners)
@@ -124,7 +124,7 @@ class OutcomeSums:
         shift = abs(effect.conditional_shift) * np.sqrt(draws)
         spread = abs(effect.conditional_spread - 1) * np.sqrt(2 * draws)
         many = len(self.shares[0].values) > FEW_VALUES
-        if many and max(shift, spread) >= max(CLEAR, abs(departure)):
+        if many and max(shift, spread) >= max(NAMEABLE, abs(departure)):
             return Misfit("spread" if spread > shift else "shift", outliers=outliers)
         return Misfit("outcome", outliers=outliers, outcome=self.shares[0].outcome(worst))
 

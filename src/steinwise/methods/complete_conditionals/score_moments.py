@@ -7,8 +7,9 @@ import numpy as np
 from jaxtyping import Float
 
 from steinwise.calibration.batch_plan import BatchPlan
+from steinwise.methods.complete_conditionals.effects import NAMEABLE
 from steinwise.methods.complete_conditionals.score_terms import ORDERS
-from steinwise.results.misfit import CLEAR, Effect, Misfit
+from steinwise.results.misfit import Effect, Misfit
 
 FARTHEST = 1e70  # whose fourth power is still a float
 
@@ -91,7 +92,7 @@ class ScoreMoments(NamedTuple):
         if context != "alone":
             return Misfit(context, partners)
         shift, spread = self._departures(plan)
-        if max(shift, spread) < CLEAR:
+        if max(shift, spread) < NAMEABLE:
             return Misfit("shape")
         return Misfit("spread" if spread >= shift else "shift")
 
