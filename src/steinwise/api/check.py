@@ -190,7 +190,7 @@ def check(
     if shown and has_answers:
         asked = (tolerance, alpha, run)
         findings = _with_answers(findings, fitted.samples, density, plan.batches, *asked)
-    findings = _with_scales(findings, fitted.samples)
+    findings = _with_scales(findings, fitted.samples, plan)
     dominated = calibration.largest_share > DOMINATED and calibration.pvalue > alpha
     flagged = [c for c in findings.coordinates if c.adjusted_pvalue <= alpha]
     worst = sorted(flagged, key=lambda c: c.pvalue)
@@ -253,9 +253,10 @@ def _with_answers(
     return replace(findings, coordinates=coordinates, tolerance=judged, notes=notes)
 
 
-def _with_scales(findings: Findings, samples: Samples) -> Findings:
+def _with_scales(findings: Findings, samples: Samples, plan: BatchPlan) -> Findings:
     """With effective sample size, R-hat and scale, by the names of coordinates."""
-    qualities = dict(zip(samples.names, coordinate_diagnostics(samples), strict=False))
+    diagnosed = coordinate_diagnostics(samples, plan.coordinate_rhats)
+    qualities = dict(zip(samples.names, diagnosed, strict=False))
     scales = coordinate_scales(samples)
     coordinates = tuple(
         replace(c, quality=qualities.get(c.name), scale=scales.get(c.name, ""))

@@ -37,6 +37,8 @@ class BatchPlan:
     effective_draws: float
     rhat: float | None  # the largest over the coordinates; None for independent draws
     notes: tuple[Note, ...]  # what must be said before the verdict
+    # of some coordinates, evenly spaced; None for chains so long that not all draws were looked at
+    coordinate_rhats: Float[np.ndarray, " c"] | None = None
 
     @property
     def length(self) -> int:
@@ -101,7 +103,9 @@ def plan_batches(
     rhats = rhat(summary.first_draws)
     windows = int(batches.lengths.min()), int(np.ceil(slowest))
     notes = _disagreement(samples, summary.first_draws, rhats) + _warm_up(summary, windows)
-    return BatchPlan(batches, slowest, samples.n / slowest, float(rhats.max()), tuple(notes))
+    of_all = rhats if summary.draws_per_stretch == 1 else None
+    effective, worst = samples.n / slowest, float(rhats.max())
+    return BatchPlan(batches, slowest, effective, worst, tuple(notes), of_all)
 
 
 def plan_for_error(

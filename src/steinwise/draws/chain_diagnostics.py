@@ -6,11 +6,13 @@ import numpy as np
 from jaxtyping import Float
 
 from steinwise._internal.indices import evenly_spaced_indices
-from steinwise.draws.normal_scores import rank_rows
+from steinwise._internal.memory import chunks
+from steinwise.draws.normal_scores import RankedRows, rank_rows
 
 # Diagnostics use at most this many columns, evenly spaced: this bounds their cost in high
 # dimensions, at the price that a slow column between two of them is missed.
 MOST_COLUMNS = 256
+COLUMNS_AT_ONCE = 64  # of a few thousand draws: 2 MB, which stay in the cache; changes no number
 # Draws that really are independent are refused with this probability: small enough that few users
 # meet it, large enough to find a chain with autocorrelation 0.1 in 1000 draws of 10 coordinates.
 HIDDEN_CHAIN_LEVEL = 0.004
@@ -20,6 +22,8 @@ LEAST_SPREAD = 0.5
 HIDDEN_CHAIN_LAGS = 10  # finds up to ten chains that were interleaved draw by draw
 HIDDEN_CHAIN_ENTRIES = 2_000_000  # numbers that are ranked: one to three seconds of work
 FEWEST_DRAWS = 4  # of a chain, to speak of its autocorrelation
+BLOM = 0.375  # the offset of ranks in R-hat, as Vehtari et al. take it
+NO_SPREAD = 1e-12  # a variance of normal scores that is rounding error
 DRIFT_LEVEL = 1e-4  # of a false note about warm-up; a start that matters is many sds away
 # Times as far out as the furthest later window: at 3, chains of Cauchy draws give a false note less
 # than once in a hundred times.
@@ -43,14 +47,21 @@ def autocorrelation_times(columns: Float[np.ndarray, "chain draw q"]) -> np.ndar
     five times as long. Each chain is centred by itself: differences between chains are the business
     of R-hat, and would otherwise pass for autocorrelation within chains.
     """
-    chains, n, q = columns.shape
+    n, q = columns.shape[1:]
     if n < FEWEST_DRAWS:
         return np.full(q, np.nan)
-    centred = columns - columns.mean(axis=1, keepdims=True)
-    spread = np.abs(centred).max(axis=(0, 1))
+    parts = [_times(columns[..., some]) for some in chunks(q, COLUMNS_AT_ONCE)]
+    return np.concatenate(parts)
+
+
+def _times(columns: Float[np.ndarray, "chain draw q"]) -> np.ndarray:
+    chains, n, q = columns.shape
+    by_column = np.ascontiguousarray(np.moveaxis(columns, 2, 0), float)
+    centred = by_column - by_column.mean(axis=2, keepdims=True)
+    spread = np.abs(centred).max(axis=(1, 2))
     moves = spread > 0
-    centred = centred / np.where(moves, spread, 1.0)
-    rho = _autocorrelations(np.moveaxis(centred, 2, 0))
+    centred /= np.where(moves, spread, 1.0)[:, None, None]
+    rho = _autocorrelations(centred)
     pairs = rho[:, : n - n % 2].reshape(q, -1, 2).sum(axis=2)
     last = -(-(n - 4) // 2)  # the pair at which the longest sequence ends
     positive = np.logical_and.accumulate(pairs[:, 1 : last + 1] > 0, axis=1)
@@ -94,17 +105,28 @@ def rhat(values: Float[np.ndarray, "chain draw d"]) -> np.ndarray:
     if half < 2:
         return np.full(subset.shape[2], np.inf)  # nothing to compare
     halves = np.concatenate([subset[:, :half], subset[:, -half:]])
-    distances = np.abs(halves - np.median(halves, axis=(0, 1)))
-    return np.maximum(_rhat_of_ranks(halves), _rhat_of_ranks(distances))
+    rows = halves.reshape(-1, halves.shape[2]).T
+    found = []
+    for some in chunks(len(rows), COLUMNS_AT_ONCE):
+        ranked = rank_rows(rows[some], BLOM)
+        both = _rhat_of_ranks(ranked, half), _rhat_of_ranks(ranked.by_distance(BLOM), half)
+        found.append(np.maximum(*both))
+    return np.concatenate(found)
 
 
-def _rhat_of_ranks(chains: Float[np.ndarray, "chain draw d"]) -> np.ndarray:
+def _rhat_of_ranks(ranked: RankedRows, n_draws: int) -> np.ndarray:
     """sqrt(1 + (B / W - 1) / n) of normal scores of ranks; infinite if no chain ever moves."""
-    n_chains, n_draws, d = chains.shape
-    z = rank_rows(chains.reshape(-1, d).T, 0.375).in_place().reshape(d, n_chains, n_draws)
-    between = n_draws * z.mean(axis=2).var(axis=1, ddof=1)
-    within = z.var(axis=2, ddof=1).mean(axis=1)
-    ratio = np.divide(between, within, out=np.full(d, np.inf), where=within > 0)
+    d, entries = ranked.scores.shape
+    n_chains = entries // n_draws
+    chain = (ranked.order // n_draws + n_chains * np.arange(d)[:, None]).ravel()
+    z = ranked.scores.ravel()
+    means, squares = (
+        np.bincount(chain, power, d * n_chains).reshape(d, n_chains) / n_draws
+        for power in (z, z**2)
+    )
+    within = ((squares - means**2) * n_draws / (n_draws - 1)).mean(axis=1)
+    between = n_draws * means.var(axis=1, ddof=1)
+    ratio = np.divide(between, within, out=np.full(d, np.inf), where=within > NO_SPREAD)
     return np.sqrt((ratio + n_draws - 1) / n_draws)
 
 

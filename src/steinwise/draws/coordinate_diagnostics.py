@@ -3,7 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
+from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.memory import chunks
 from steinwise.draws.chain_diagnostics import MOST_COLUMNS, autocorrelation_times, rhat
 from steinwise.draws.samples import Samples
@@ -18,8 +20,12 @@ class ChainQuality(NamedTuple):
     rhat: float
 
 
-def coordinate_diagnostics(samples: Samples) -> tuple[ChainQuality, ...]:
+def coordinate_diagnostics(
+    samples: Samples, known: Float[np.ndarray, " c"] | None = None
+) -> tuple[ChainQuality, ...]:
     """One per coordinate; none for independent draws, or for chains that are stored elsewhere.
+
+    `known` are what `rhat` gives of all draws, if it was asked already.
 
     >>> import numpy as np, steinwise as sw
     >>> draws = np.random.default_rng(0).normal(size=(4, 500, 1))
@@ -29,12 +35,11 @@ def coordinate_diagnostics(samples: Samples) -> tuple[ChainQuality, ...]:
     """
     if samples.independent or not samples.in_memory or samples.values.size > MOST_ENTRIES:
         return ()
-    found: list[ChainQuality] = []
-    for part in chunks(samples.dim, MOST_COLUMNS):
-        some = samples.values[..., part]
-        ess = samples.n / autocorrelation_times(some)
-        found += [
-            ChainQuality(float(one), float(other))
-            for one, other in zip(np.atleast_1d(ess), rhat(some), strict=True)
-        ]
-    return tuple(found)
+    values, rhats = samples.values, np.full(samples.dim, np.nan)
+    if known is not None:
+        rhats[evenly_spaced_indices(samples.dim, MOST_COLUMNS)] = known
+    missing = np.flatnonzero(np.isnan(rhats))
+    for part in chunks(len(missing), MOST_COLUMNS):
+        rhats[missing[part]] = rhat(values[..., missing[part]])
+    ess = samples.n / autocorrelation_times(values)
+    return tuple(ChainQuality(*both) for both in zip(ess.tolist(), rhats.tolist(), strict=True))

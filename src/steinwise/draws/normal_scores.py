@@ -1,10 +1,14 @@
 """Ranks among draws, as quantiles of the standard normal distribution."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
+
+from steinwise._internal.quantiles import quantiles_of_sorted
+
+Sorting = Literal["quicksort", "stable"]
 
 
 class RankedRows(NamedTuple):
@@ -17,15 +21,33 @@ class RankedRows(NamedTuple):
     def in_place(self) -> Float[np.ndarray, "q m"]:
         """The scores in the order of the entries."""
         out = np.empty_like(self.scores)
-        np.put_along_axis(out, self.order, self.scores, axis=1)
+        out.reshape(-1)[_flat(self.order)] = self.scores
         return out
 
+    def by_distance(self, offset: float = 0.5) -> "RankedRows":
+        """The same of the distances from each row's median.
 
-def rank_rows(rows: Float[np.ndarray, "q m"], offset: float = 0.5) -> RankedRows:
+        In the order of the values they fall and then rise: sorting them is one merge.
+        """
+        middle = quantiles_of_sorted(self.values, np.array([0.5])).T
+        ranked = rank_rows(np.abs(self.values - middle), offset, kind="stable")
+        return ranked._replace(order=np.take(self.order, _flat(ranked.order)))
+
+
+def _flat(order: Int[np.ndarray, "q m"]) -> Int[np.ndarray, "q m"]:
+    """Indices of entries of all rows, one after the other: half the time of `take_along_axis`."""
+    q, m = order.shape
+    return order + m * np.arange(q)[:, None]
+
+
+def rank_rows(
+    rows: Float[np.ndarray, "q m"], offset: float = 0.5, kind: Sorting = "quicksort"
+) -> RankedRows:
     """Sort every row, and score the rank r among m by Phi^-1((r - offset) / (m + 1 - 2 offset)).
 
     Entries that are equal share their mean rank. With a table of the scores of all ranks, which
-    rows share, this takes little longer than sorting.
+    rows share, this takes little longer than sorting. A "stable" sort is the faster one of rows
+    that consist of a few runs, and gives the same.
 
     >>> rank_rows(np.array([[5.0, 1.0, 5.0]])).in_place().round(2).tolist()
     [[0.43, -0.97, 0.43]]
@@ -34,8 +56,8 @@ def rank_rows(rows: Float[np.ndarray, "q m"], offset: float = 0.5) -> RankedRows
 
     q, m = rows.shape
     rows = np.ascontiguousarray(rows)
-    order = np.argsort(rows, axis=1)
-    values = np.take_along_axis(rows, order, axis=1)
+    order = np.argsort(rows, axis=1, kind=kind)
+    values = np.take(rows, _flat(order))
     of_half_ranks = ndtri((np.arange(2, 2 * m + 1) / 2 - offset) / (m + 1 - 2 * offset))
     scores = np.tile(of_half_ranks[::2], (q, 1))
     differ = values[:, 1:] > values[:, :-1]
@@ -75,10 +97,11 @@ class NormalScores:
     def with_own(cls, x: Float[np.ndarray, "m q"]) -> "tuple[NormalScores, np.ndarray]":
         """The same, and the scores of these draws themselves, one row per coordinate."""
         ranked = rank_rows(x.T)
-        z = ranked.scores - ranked.scores.mean(axis=1, keepdims=True)
+        z = ranked.scores
+        z -= z.mean(axis=1, keepdims=True)
         sd = z.std(axis=1, keepdims=True)
-        ranked = ranked._replace(scores=z / np.where(sd > 0, sd, 1.0))  # constant if discrete
-        return cls(ranked.values, ranked.scores), ranked.in_place()
+        z /= np.where(sd > 0, sd, 1.0)  # constant if discrete
+        return cls(ranked.values, z), ranked.in_place()
 
     def __call__(self, x: Float[np.ndarray, "n q"]) -> Float[np.ndarray, "n q"]:
         out = np.empty_like(x)
