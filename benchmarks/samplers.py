@@ -1,15 +1,18 @@
 """Which samplers sample? Real samplers on targets with exact draws, judged by the default check.
 
 ``python -m benchmarks.samplers`` runs every sampler on every target, at about 10,000 effective
-draws, writes `results/samplers.json` row by row and resumes. ``--sizes`` measures the bias of
+draws, writes `results/samplers.json` row by row and resumes. ``--library`` is BlackJAX, or one of
+NumPyro, PyMC, emcee and nutpie in an environment that has it. ``--sizes`` measures the bias of
 samplers without an accept or reject decision against their step size, next to their adjusted twins.
-``--table`` prints the file as Markdown tables. Samplers: those of BlackJAX.
+``--table`` prints the file as Markdown tables.
 """
 
 import json
 import os
 import time
 import warnings
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import click
@@ -27,22 +30,22 @@ TARGETS = (
     "hierarchical model",
     "funnel",
 )
+LIBRARIES = ("BlackJAX", "NumPyro", "PyMC", "emcee", "nutpie")
 LEVEL = 1e-3
-DRAWS = 10_000  # of all chains together
-MOST_THINNING = 50  # steps from one draw to the next
 EXACT = 100_000  # exact draws that probabilities are compared with
 SIZES = (0.02, 0.05, 0.1, 0.2, 0.4)  # steps of SGLD on the logistic regression, in its units
 MCLMC_SIZES = (0.1, 0.2, 0.4, 0.8, 1.6)
 
 
-def measure(target: Any, density: Any, sampler: Any) -> dict[str, Any]:
+def measure(
+    target: Any, density: Any, run: Callable[[int], np.ndarray], most_thinning: int
+) -> dict[str, Any]:
     """Long chains, thinned to about 10,000 effective draws, and what a check says of them."""
-    from benchmarks.long_chains import chain_runner
+    from benchmarks.survey_recipe import DRAWS
     from steinwise.draws.chain_diagnostics import rhat
 
-    run = chain_runner(target, sampler, DRAWS)
     effective = effective_draws(run(1))
-    thin = int(np.clip(np.ceil(DRAWS / max(effective, 1.0)), 1, MOST_THINNING))
+    thin = int(np.clip(np.ceil(DRAWS / max(effective, 1.0)), 1, most_thinning))
     began = time.process_time()
     draws = run(thin)
     seconds = time.process_time() - began
@@ -97,16 +100,18 @@ COLUMNS = ("verdict", "probability off by", "effective draws", "steps", "seconds
 
 
 def table(results: dict[str, dict[str, Any]]) -> str:
-    """The file as Markdown tables: samplers on their targets, then step sizes."""
-    rows = {
-        f"{target} | {sampler} | {row['settings']}": row
-        for target in TARGETS
-        for sampler, found in results.get("samplers", {}).items()
-        for name, row in found.items()
-        if name == target
-    }
-    head = "target | sampler | settings"
-    return _rows(head, rows) + "\n\n" + _rows("sampler, step", results.get("sizes", {}))
+    """The file as Markdown tables: samplers on their targets by library, then step sizes."""
+    parts = []
+    for library in LIBRARIES:
+        rows = {
+            f"{target} | {sampler} | {row['settings']}": row
+            for target in TARGETS
+            for sampler, found in results.get(library, {}).items()
+            for name, row in found.items()
+            if name == target
+        }
+        parts += [library, _rows("target | sampler | settings", rows)] if rows else []
+    return "\n\n".join([*parts, _rows("sampler, step", results.get("sizes", {}))])
 
 
 def _rows(head: str, rows: dict[str, dict[str, Any]]) -> str:
@@ -126,46 +131,61 @@ def _rows(head: str, rows: dict[str, dict[str, Any]]) -> str:
 
 
 @click.command(help=__doc__)
+@click.option("--library", type=click.Choice(LIBRARIES), default="BlackJAX", show_default=True)
 @click.option("--only", default="", help="Samplers whose names contain this.")
+@click.option("--target", "on", default="", help="Targets whose names contain this.")
 @click.option("--sizes", is_flag=True, help="Bias against step size instead.")
 @click.option("--table", "show", is_flag=True, help="Print the tables of the file, and no more.")
-def main(only: str, sizes: bool, show: bool) -> None:
+def main(library: str, only: str, on: str, sizes: bool, show: bool) -> None:
     os.environ.update(ONE_THREAD)  # before JAX starts
-    results = json.loads(FILE.read_text()) if FILE.exists() else {}
     if show:
-        click.echo(table(results))
+        click.echo(table(_read()))
         return
-    from benchmarks.samplers_blackjax import RECIPES, langevin, mclmc_of_size
     from steinwise.testing import targets
 
-    chosen = {target.name: target for target in targets(*TARGETS)}
+    chosen = {target.name: target for target in targets(*TARGETS) if on in target.name}
     densities = {name: target.as_target() for name, target in chosen.items()}  # compiled once
-
-    def keep(section: str, name: str, found: dict[str, Any]) -> None:
-        results.setdefault(section, {})[name] = found
-        FILE.write_text(json.dumps(results, indent=1) + "\n")
-
     if sizes:
         name = "logistic regression"
-        makers = {"SGLD": (langevin, SIZES), "MCLMC": (mclmc_of_size, MCLMC_SIZES)}
-        for sampler, (make, steps) in makers.items():
-            for size in steps:
-                row = f"{sampler}, {size:g}"
-                if row not in results.get("sizes", {}):
-                    made = make(chosen[name], size)
-                    keep("sizes", row, measure(chosen[name], densities[name], made))
-                    click.echo(f"{row}: {results['sizes'][row]}")
+        _measure_sizes(chosen[name], densities[name])
         return
+    recipes = import_module(f"benchmarks.samplers_{library.lower()}").RECIPES
     for name, target in chosen.items():
-        for sampler, recipe in RECIPES.items():
-            rows = results.get("samplers", {}).get(sampler, {})
+        for sampler, recipe in recipes.items():
+            rows = _read().get(library, {}).get(sampler, {})
             if only not in sampler or name in rows or name not in (recipe.only or TARGETS):
                 continue
-            made, settings = recipe.make(target)
-            rows[name] = {"settings": settings, **measure(target, densities[name], made)}
-            keep("samplers", sampler, rows)
+            run, settings = recipe.make(target)
+            found = measure(target, densities[name], run, recipe.most_thinning)
+            rows[name] = {"settings": settings, **found}
+            _keep(library, sampler, rows)
             click.echo(f"{sampler}, {name}: {rows[name]}")
-    click.echo(table(results))
+    click.echo(table(_read()))
+
+
+def _measure_sizes(target: Any, density: Any) -> None:
+    from benchmarks.long_chains import chain_runner
+    from benchmarks.samplers_blackjax import langevin, mclmc_of_size
+    from benchmarks.survey_recipe import DRAWS
+
+    for sampler, make, steps in (("SGLD", langevin, SIZES), ("MCLMC", mclmc_of_size, MCLMC_SIZES)):
+        for size in steps:
+            row = f"{sampler}, {size:g}"
+            if row not in _read().get("sizes", {}):
+                run = chain_runner(target, make(target, size), DRAWS)
+                _keep("sizes", row, measure(target, density, run, 50))
+                click.echo(f"{row}: {_read()['sizes'][row]}")
+
+
+def _read() -> dict[str, Any]:
+    return json.loads(FILE.read_text()) if FILE.exists() else {}
+
+
+def _keep(section: str, name: str, found: dict[str, Any]) -> None:
+    """Write what is in the file now and this row: another library may have added to it."""
+    results = _read()
+    results.setdefault(section, {})[name] = found
+    FILE.write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

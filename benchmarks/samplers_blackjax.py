@@ -7,26 +7,18 @@ rate, before the chains that are looked at, and then fixed.
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import blackjax
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.long_chains import Sampler
+from benchmarks.long_chains import Sampler, chain_runner
+from benchmarks.survey_recipe import ADAPTATION, DRAWS, Recipe
 from steinwise.testing import ExactTarget
 
-ADAPTATION = 1000  # steps
 TUNING_CHAINS, TUNING_STEPS, TUNING_ROUNDS = 100, 20, 12
-
-
-class Recipe(NamedTuple):
-    """How a sampler is made for a target: the sampler, and its settings in words."""
-
-    make: Callable[[ExactTarget], tuple[Sampler, str]]
-    biased: bool = False  # by design: it has no accept or reject decision
-    only: tuple[str, ...] | None = None  # targets that it is for
 
 
 def of_algorithm(algorithm: Any, keyed: bool = False) -> Sampler:
@@ -182,24 +174,32 @@ def _generalised_hmc(target: ExactTarget, size: Any) -> Any:
     return blackjax.ghmc(target.log_density, size, jnp.asarray(target.sd), alpha=0.5, delta=0.1)
 
 
+def _recipe(make: Callable[[ExactTarget], tuple[Sampler, str]], **options: Any) -> Recipe:
+    def prepare(target: ExactTarget) -> tuple[Callable[[int], np.ndarray], str]:
+        sampler, settings = make(target)
+        return chain_runner(target, sampler, DRAWS), settings
+
+    return Recipe(prepare, **options)
+
+
 RECIPES: dict[str, Recipe] = {
-    "NUTS": Recipe(_nuts),
-    "MALA": Recipe(_tuned_recipe(lambda t, size: blackjax.mala(t.log_density, size), 0.57)),
-    "SGLD": Recipe(_sgld, biased=True),
-    "MCLMC": Recipe(_mclmc, biased=True),
-    "adjusted MCLMC": Recipe(_tuned_recipe(_adjusted_mclmc, 0.8)),
-    "HMC": Recipe(_hmc),
-    "random walk": Recipe(
+    "NUTS": _recipe(_nuts),
+    "MALA": _recipe(_tuned_recipe(lambda t, size: blackjax.mala(t.log_density, size), 0.57)),
+    "SGLD": _recipe(_sgld, biased=True),
+    "MCLMC": _recipe(_mclmc, biased=True),
+    "adjusted MCLMC": _recipe(_tuned_recipe(_adjusted_mclmc, 0.8)),
+    "HMC": _recipe(_hmc),
+    "random walk": _recipe(
         _tuned_recipe(
             lambda t, size: blackjax.normal_random_walk(t.log_density, size * jnp.asarray(t.sd)),
             0.3,
         )
     ),
-    "Barker": Recipe(_tuned_recipe(lambda t, size: blackjax.barker(t.log_density, size), 0.5)),
-    "generalised HMC": Recipe(_tuned_recipe(_generalised_hmc, 0.9, keyed=True)),
-    "dynamic HMC": Recipe(_dynamic_hmc),
-    "multinomial HMC": Recipe(_multinomial_hmc),
-    "elliptical slice": Recipe(_elliptical, only=("logistic regression",)),
-    "slice sampling": Recipe(_slice),
-    "SGHMC": Recipe(_sghmc, biased=True),
+    "Barker": _recipe(_tuned_recipe(lambda t, size: blackjax.barker(t.log_density, size), 0.5)),
+    "generalised HMC": _recipe(_tuned_recipe(_generalised_hmc, 0.9, keyed=True)),
+    "dynamic HMC": _recipe(_dynamic_hmc),
+    "multinomial HMC": _recipe(_multinomial_hmc),
+    "elliptical slice": _recipe(_elliptical, only=("logistic regression",)),
+    "slice sampling": _recipe(_slice),
+    "SGHMC": _recipe(_sghmc, biased=True),
 }

@@ -24,7 +24,7 @@ from benchmarks import (
 )
 from benchmarks.case_runner import run_case
 from benchmarks.cases import Case, Outcome, Rule
-from benchmarks.long_chains import WARMUP, Sampler, chain_runner
+from benchmarks.long_chains import WALKERS, WARMUP, Sampler, chain_runner, ensemble_runner
 from benchmarks.measuring import against_bounds, best_of, bounds_table, exponent, json_lines
 from benchmarks.rates import confidence_interval, interval, lower_bound, passes, summarise
 from steinwise.testing import ExactTarget, targets
@@ -133,10 +133,13 @@ def test_published_rates_stand_next_to_ours():
 
 def test_the_survey_of_samplers_is_printed_from_committed_results():
     results = json.loads((RESULTS / "samplers.json").read_text())
-    assert set(results["samplers"]) <= set(samplers_blackjax.RECIPES)
+    assert set(results) <= {*samplers.LIBRARIES, "sizes"}
+    assert set(results["BlackJAX"]) <= set(samplers_blackjax.RECIPES)
     printed = samplers.table(results).splitlines()
-    measured = sum(len(rows) for rows in results["samplers"].values())
-    assert len(printed) == 2 + measured + 1 + 2 + len(results["sizes"])
+    sizes = results.pop("sizes")
+    measured = sum(len(rows) for library in results.values() for rows in library.values())
+    # of each library its name, two lines of head and three empty ones around them
+    assert len(printed) == measured + 5 * len(results) + 2 + len(sizes)
 
 
 def test_errors_of_probabilities_are_the_largest_distance_of_two_cdfs():
@@ -156,6 +159,14 @@ def test_long_chains_are_thinned():
     for thin in (1, 3):
         expected = thin * (WARMUP + 1 + np.arange(2))
         assert (run(thin)[..., 0] == expected).all()
+
+
+def test_walkers_of_an_ensemble_are_chains():
+    """Catches walkers and draws that are mixed up: each walker stays where it starts."""
+    (normal,) = targets("normal")
+    draws = ensemble_runner(normal, Sampler(lambda _, x: x), 2 * WALKERS)(1)
+    assert draws.shape == (WALKERS, 2, 2)
+    np.testing.assert_allclose(draws[:, 1], normal.draw(1, WALKERS), rtol=1e-6)
 
 
 def test_the_page_is_printed_from_committed_results():
