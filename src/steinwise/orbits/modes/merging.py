@@ -19,7 +19,7 @@ class Summits(NamedTuple):
 
     chosen: Int[np.ndarray, " k"]
     shoulders: int  # maxima that a higher one stands for, without a valley between them
-    left_out: int  # maxima beyond those that are mapped, not merged with each other
+    left_out: int  # maxima beyond those that are mapped; shoulders of each other among them
 
 
 def separate_summits(
@@ -40,7 +40,15 @@ def separate_summits(
         distinct = np.abs(points[left[joined], None] - points[chosen]).max(axis=2).min(axis=1)
         shoulders += int((distinct > 10 * SAME).sum())
         left = left[~joined]
-    return Summits(np.array(chosen, int), shoulders, len(left))
+    return Summits(np.array(chosen, int), shoulders, _count_distinct(points[left]))
+
+
+def _count_distinct(points: Float[np.ndarray, "m d"]) -> int:
+    count = 0
+    while len(points):
+        count += 1
+        points = points[np.abs(points - points[0]).max(axis=1) >= SAME]
+    return count
 
 
 def _joined(

@@ -69,10 +69,14 @@ def find_modes(
     if target.values_and_scores(held_out[:1], memory=memory) is None:
         return None
 
-    def in_units(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found = target.values_and_scores(centre + scale * y, memory=memory)
+    def on_scale(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        found = target.values_and_scores(x, memory=memory)
         assert found is not None
-        return found[0], found[1] * scale
+        return found
+
+    def in_units(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values, scores = on_scale(centre + scale * y)
+        return values, scores * scale
 
     begin = (spread_starts(held_out, starts) - centre) / scale
     arrived = climb(in_units, begin)
@@ -90,7 +94,7 @@ def find_modes(
     if len(factors) > 1:
         maps = ModeMaps.of(x, scale[:, None] * factors)
         probes = held_out[:: max(1, len(held_out) // PROBES)][:PROBES]
-        groups = symmetric_groups(x, probes, lambda rows: _values(target, rows, memory), scale)
+        groups = symmetric_groups(x, probes, on_scale, scale)
     if maps is not None and len(np.unique(groups)) > 1:
         maps = shaped_maps(target, maps, seed, memory)
     counts = SearchCounts(
@@ -102,12 +106,6 @@ def find_modes(
         left_out=summits.left_out,
     )
     return FoundModes(x, heights, groups, maps, counts)
-
-
-def _values(target: AbstractTarget, x: np.ndarray, memory: int) -> np.ndarray:
-    found = target.values_and_scores(x, memory=memory)
-    assert found is not None
-    return found[0]
 
 
 def _steep(
