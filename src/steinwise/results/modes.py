@@ -20,6 +20,7 @@ class ModeResult:
     mass_high: float
     draws: int  # that are nearest to it, of those tested
     share: float  # the same as a share of the draws tested
+    expected: float  # how many should be, given the density at the images of all draws in all modes
     information: float  # the variance of that number, if the draws are right and independent
     pvalue: float
     adjusted_pvalue: float  # over all modes and coordinates

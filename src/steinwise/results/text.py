@@ -275,7 +275,7 @@ def failed_assertion(record: CheckRecord, most: int) -> str:
     lines += [f"  {line}" for line in wording.more_rows(len(flagged), most)]
     if record.modes is not None:
         wrong = record.modes.flagged(record.alpha)
-        lines += [f"  {wording.mode_verdict(mode, record.modes.tested)}" for mode in wrong[:most]]
+        lines += [f"  {wording.mode_verdict(mode, record.modes)}" for mode in wrong[:most]]
     if not flagged and not wording.misfit_of_modes(record.modes, record.alpha):
         lines.append(f"  {wording.NO_CULPRIT} ({record.description})")
     lines += [f"  note: {note}" for note in record.notes]

@@ -44,6 +44,22 @@ def test_wrong_weights_are_rejected_and_right_ones_are_not() -> None:
     assert "split between them as the density asks" in " ".join(str(right).split())
 
 
+def test_with_more_modes_than_are_looked_at_numbers_of_draws_are_said_and_no_shares() -> None:
+    """Shares of the mass would be those of sixteen modes, next to draws of all of them."""
+    means = 10.0 * np.stack(np.meshgrid(np.arange(6), np.arange(6)), axis=-1).reshape(-1, 2)
+    mixture = NormalMixture(np.full(36, 1 / 36), means, np.ones(36))
+    weights = np.linspace(0, 1, 36) ** 4
+    draws = mixture.draws(np.random.default_rng(10), 600, weights / weights.sum())
+    result = sw.check(draws, mixture.target, n_bootstrap=199)
+    assert result.modes is not None
+    assert result.modes.left_out > 0
+    worst = result.modes.flagged(0.05)[0]
+    text = " ".join(str(result).split())
+    assert f"it should have about {worst.expected:.0f}." in text
+    assert "of the mass and" not in text
+    assert "got no further look" in text
+
+
 def test_one_mode_changes_no_number() -> None:
     """The search draws no sign, and a family that does not exist has no weight."""
     draws = np.random.default_rng(2).normal(size=(100, 3)) ** 3
@@ -89,6 +105,20 @@ def test_the_users_starts_reach_what_the_search_does_not() -> None:
     assert helped.rejected
     assert helped.modes is not None
     assert len(helped.modes.modes) == 2
+
+
+def test_the_search_knows_nothing_of_the_tested_draws() -> None:
+    """The first fifth is held out; all others are replaced, and nothing that is found changes."""
+    mixture, rng = two_apart(3), np.random.default_rng(11)
+    draws = mixture.draws(rng, 200)
+    others = np.concatenate([draws[:40], 3 + 2 * rng.normal(size=(160, 3))])
+    given = {"n_bootstrap": 199, "independent": True}
+    one, other = (sw.check(x, mixture.target, **given).modes for x in (draws, others))
+    assert one is not None
+    assert other is not None
+    assert [m.where for m in one.modes] == [m.where for m in other.modes]
+    assert [m.mass for m in one.modes] == [m.mass for m in other.modes]
+    assert [m.draws for m in one.modes] != [m.draws for m in other.modes]
 
 
 def test_chains_that_jump_between_modes() -> None:

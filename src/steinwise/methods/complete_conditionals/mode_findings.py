@@ -45,6 +45,7 @@ def modes_found(
                 mass_high=float(masses.high[g]),
                 draws=int(counted.counts[g]),
                 share=float(share[g]),
+                expected=float(counted.expected[g]),
                 information=float(counted.information[g]),
                 pvalue=float(pvalues[g]),
                 adjusted_pvalue=float(adjusted[g]),

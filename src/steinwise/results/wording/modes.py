@@ -15,14 +15,12 @@ MODES_NAMED = 3
 def mode_place(mode: ModeResult) -> str:
     """Where a mode is.
 
-    >>> numbers = dict(copies=1, mass=0.5, mass_low=0.4, mass_high=0.6, draws=0, share=0.0)
-    >>> judged = dict(information=40.0, pvalue=0.001, adjusted_pvalue=0.001, kind="unvisited")
-    >>> mode = ModeResult({"theta": 3.14, "mu": -2.0}, **numbers, **judged)
+    >>> mass = dict(copies=1, mass=0.5, mass_low=0.4, mass_high=0.6)
+    >>> draws = dict(draws=0, share=0.0, expected=498.3, information=40.0)
+    >>> judged = dict(pvalue=0.001, adjusted_pvalue=0.001, kind="unvisited")
+    >>> mode = ModeResult({"theta": 3.14, "mu": -2.0}, **mass, **draws, **judged)
     >>> mode_place(mode)
     'near (theta = 3.1, mu = -2.0)'
-    >>> mode_verdict(mode, 1000)
-    'A mode near (theta = 3.1, mu = -2.0) that holds about 0.50 (0.40 to 0.60) of the mass has none
-    of the 1000 draws.'
     """
     nothing = 1e-3 * max(map(abs, mode.where.values()))  # a climb ends near a peak, not at it
     named = [(name, value if abs(value) > nothing else 0.0) for name, value in mode.where.items()]
@@ -38,14 +36,27 @@ def _mass(mode: ModeResult) -> str:
     return f"about {mode.mass:.2f} ({mode.mass_low:.2f} to {mode.mass_high:.2f}) of the mass"
 
 
-def mode_verdict(mode: ModeResult, tested: int) -> str:
-    """What the density has in a mode, and what the draws have."""
+def mode_verdict(mode: ModeResult, found: ModesFound) -> str:
+    """What the density has in a mode, and what the draws have.
+
+    Shares of the mass are shares of the modes that were looked at. Where there are others, or where
+    shares would contradict the verdict, numbers of draws are compared.
+    """
     subject = f"A mode {mode_place(mode)}"
     if mode.copies > 1:
         subject += f", with its {mode.copies - 1} symmetric copies,"
+    if found.left_out or _shares_contradict(mode):
+        has = f"{mode.draws or 'none'} of the {found.tested} draws"
+        should = f"it should have about {mode.expected:.0f}"
+        return f"{subject} has {has}; by the density at the same places of all modes, {should}."
     if mode.kind == "unvisited":
-        return f"{subject} that holds {_mass(mode)} has none of the {tested} draws."
+        return f"{subject} that holds {_mass(mode)} has none of the {found.tested} draws."
     return f"{subject} holds {_mass(mode)} and {mode.share:.2f} of the draws."
+
+
+def _shares_contradict(mode: ModeResult) -> bool:
+    too_few, too_many = mode.kind == "too few draws", mode.kind == "too many draws"
+    return (too_few and mode.share > mode.mass) or (too_many and mode.share < mode.mass)
 
 
 def modes_sentences(found: ModesFound, alpha: float) -> Iterator[str]:
@@ -53,9 +64,10 @@ def modes_sentences(found: ModesFound, alpha: float) -> Iterator[str]:
     flagged = found.flagged(alpha)
     lacking = [mode for mode in flagged if mode.kind != "too many draws"] or list(flagged)
     for mode in lacking[:MODES_NAMED]:
-        yield mode_verdict(mode, found.tested)
+        yield mode_verdict(mode, found)
     if len(lacking) > MODES_NAMED:
-        yield f"So do {len(lacking) - MODES_NAMED} other modes, which result.modes lists."
+        others = counted(len(lacking) - MODES_NAMED, "other mode")
+        yield f"The same goes for {others}: see result.modes."
     if flagged:
         yield (
             "What is said of single coordinates, their means and sds included, is said of the "
@@ -77,8 +89,9 @@ def modes_sentences(found: ModesFound, alpha: float) -> Iterator[str]:
         )
     if found.left_out:
         yield (
-            f"At least {counted(found.left_out, 'other maximum').replace('maximums', 'maxima')} "
-            "of the density were found and not looked at: only the highest ones are."
+            f"{counted(found.left_out, 'other maximum').replace('maximums', 'maxima')} of the "
+            "density came up in the search and got no further look: only the highest ones do, and "
+            "there may be many more. How the whole mass is split is not known."
         )
     if found.unbounded and len(found.modes) > 1:
         yield (
