@@ -42,7 +42,7 @@ def judge(draws: np.ndarray, target: AbstractTarget, method: str | AbstractMetho
 
 def flagged(result: sw.CheckResult) -> np.ndarray:
     """Which coordinates are flagged; the directions, which come after them, are left out."""
-    coordinates = result.coordinates[: result.draws.dim]
+    coordinates = result.findings.coordinates[: result.draws.dim]
     return np.array([c.adjusted_pvalue <= LEVEL for c in coordinates])
 
 

@@ -199,7 +199,7 @@ def step_down() -> Case:
         for name in ("mean (KCC-SD)", "features"):
             method = problem.methods[name]
             result = sw.check(samples, target, method=method, seed=seed, progress=False)
-            adjusted = np.array([c.adjusted_pvalue for c in result.coordinates])
+            adjusted = np.array([c.adjusted_pvalue for c in result.findings.coordinates])
             out[f"{name}: a right one"] = {"hit": float((adjusted[1:] <= LEVEL).any())}
             out[f"{name}: the wrong one"] = {"hit": float(adjusted[0] <= LEVEL)}
         return out

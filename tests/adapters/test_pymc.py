@@ -125,7 +125,7 @@ def test_right_draws_fit_and_wrong_ones_do_not(both):
     moved = some[0] + 0.7 * (np.array(LABELS) == "chol.unconstrained[1]")
     found = sw.check(moved, target, alpha=0.01, names=LABELS)
     assert found.rejected
-    assert found.coordinates[LABELS.index("chol.unconstrained[1]")].adjusted_pvalue <= 0.01
+    assert found["chol.unconstrained[1]"].adjusted_pvalue <= 0.01
 
 
 def test_the_flags_of_jax_stay(both, posterior, model):

@@ -142,7 +142,7 @@ def test_right_draws_fit_and_wrong_ones_do_not(both):
     moved[..., LABELS.index("w.unconstrained[0]")] += 0.7
     found = sw.check(sw.Samples.of(moved, names=LABELS), target, alpha=0.01)
     assert found.rejected
-    assert found.coordinates[LABELS.index("w.unconstrained[0]")].adjusted_pvalue <= 0.01
+    assert found["w.unconstrained[0]"].adjusted_pvalue <= 0.01
 
 
 def test_saved_warm_up_is_left_out(model):

@@ -50,7 +50,7 @@ def test_right_draws_fit_and_wrong_ones_do_not(draws):
         draws.numpy() + np.array([0.0, 0.0, 0.6, 0.0]), target, alpha=0.01, names=names
     )
     assert found.rejected
-    assert found.coordinates[2].adjusted_pvalue <= 0.01
+    assert found["w.1"].adjusted_pvalue <= 0.01
 
 
 def test_scores_are_those_of_autograd(draws):

@@ -91,7 +91,7 @@ def test_the_statistic_is_the_discrepancy():
     result = sw.check(draws, STANDARD, method=method, seed=4)
     value = sw.kccsd(draws, STANDARD, conditional=method.conditional, seed=4)
     np.testing.assert_allclose(result.statistic, value.value, rtol=1e-12)
-    by_coordinate = [c.value for c in result.coordinates]
+    by_coordinate = [c.value for c in result.findings.coordinates]
     assert value.per_coordinate is not None
     np.testing.assert_allclose(by_coordinate, value.per_coordinate, rtol=1e-12)
     ksd = sw.check(draws, STANDARD, method="ksd").statistic
@@ -99,13 +99,18 @@ def test_the_statistic_is_the_discrepancy():
 
 
 def test_the_wrong_coordinate_is_flagged_and_the_right_one_is_not():
-    """Verdicts in another order than the names."""
+    """Verdicts that go with other names, or that come in another order than the printed one."""
     target = sw.Gaussian([0.0, -1.0], np.eye(2))
     result = sw.check(_draws(300), target, method=_own_conditionals(0.0), names=["right", "wrong"])
     assert [(c.name, c.verdict) for c in result.coordinates] == [
-        ("right", "no misfit found"),
         ("wrong", "misfit"),
+        ("right", "no misfit found"),
     ]
+    assert list(result.to_dataframe().index) == ["wrong", "right"]
+    assert [c["name"] for c in result.to_dict()["coordinates"]] == ["wrong", "right"]
+    assert result["right"].verdict == "no misfit found"
+    with pytest.raises(sw.InputError, match="no coordinate 'left'; there are right, wrong"):
+        result["left"]
     assert result.rejected
 
 
@@ -163,7 +168,7 @@ def test_independent_false_takes_rows_as_one_chain():
 def test_independent_false_keeps_the_names_of_a_data_frame():
     frame = pd.DataFrame(_draws(400), columns=["mu", "tau"])
     result = sw.check(frame, STANDARD, method=_own_conditionals(0.0), independent=False)
-    assert [c.name for c in result.coordinates] == ["mu", "tau"]
+    assert {c.name for c in result.coordinates} == {"mu", "tau"}
 
 
 def test_independent_true_takes_chains_as_independent_draws():

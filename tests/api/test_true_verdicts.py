@@ -99,7 +99,7 @@ def test_verdicts_are_true_of_coordinates_by_themselves(name: str) -> None:
     result = sw.check(case.draws, target, tolerance=0.1, n_bootstrap=199)
     assert result.rejected
     true_shift, true_ratio = case.mean / expected, case.sd / expected
-    for c, shift, ratio in zip(result.coordinates, true_shift, true_ratio, strict=False):
+    for c, shift, ratio in zip(result.findings.coordinates, true_shift, true_ratio, strict=False):
         assert c.marginal is not None
         assert abs(c.marginal.mean_error - shift) < 4.5 * c.marginal.mean_error_se
         assert abs(c.marginal.sd_ratio - ratio) < 4.5 * c.marginal.sd_ratio_se
@@ -120,6 +120,6 @@ def test_directions_are_told_by_themselves_too() -> None:
     """The sum of two coordinates that should be negatively correlated and are not: too wide."""
     draws = normal(np.eye(2), 2000)
     found = sw.check(draws, sw.Gaussian([0, 0], equal(2, -0.6)), n_bootstrap=199)
-    for c in found.coordinates[2:]:
+    for c in found.findings.coordinates[2:]:
         assert c.marginal is not None
         assert ("too wide" if c.marginal.sd_ratio > 1 else "too narrow") in c.verdict

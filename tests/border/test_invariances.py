@@ -86,8 +86,9 @@ def test_the_order_of_the_coordinates(method: str, seed: int, width: float, orde
     one, other = check(x, target, method), check(x[:, order], moved(target, permutation), method)
     agree(one, other)
     if one.coordinates and one.coordinates[0].adjusted_pvalue is not None:
-        values = {c.name: c.value for c in one.coordinates[:D]}
-        again = {f"x[{j}]": c.value for j, c in zip(order, other.coordinates[:D], strict=True)}
+        values = {c.name: c.value for c in one.findings.coordinates[:D]}
+        moved_values = [c.value for c in other.findings.coordinates[:D]]
+        again = {f"x[{j}]": value for j, value in zip(order, moved_values, strict=True)}
         assert again == pytest.approx(values, rel=1e-5, abs=1e-9)
 
 

@@ -81,7 +81,7 @@ def test_a_wrong_dependence_inside_a_block_is_found(check_and_stand_in) -> None:
     """And not ascribed to the other coordinate, whose conditional is right."""
     result, _ = check_and_stand_in
     assert result.rejected
-    assert result.coordinates[0].adjusted_pvalue <= 0.05 < result.coordinates[1].adjusted_pvalue
+    assert [c.adjusted_pvalue <= 0.05 for c in result.findings.coordinates] == [True, False]
 
 
 @pytest.mark.parametrize("model", [Histogram(), KDE(), Transported()], ids=str)

@@ -118,11 +118,24 @@ def test_rows_on_another_scale_are_marked() -> None:
     scale = ConstrainedScale(("tau", "share", "late"), on_the_models_scale)
     samples = replace(sw.Samples.of(x, names=["tau", "share", "late"]), constrained=scale)
     result = sw.check(samples, sw.Gaussian(np.zeros(3), np.eye(3)), n_bootstrap=199)
-    labels = [c.label for c in result.coordinates]
+    labels = [result[name].label for name in ("tau", "share", "late")]
     assert labels == ["log(tau)", "logit(share)", "unconstrained(late)"]
-    assert [c.name for c in result.coordinates] == ["tau", "share", "late"]
     for shown in (str(result), result.to_html(), result._repr_html_()):
         assert all(label in shown for label in labels)
+
+
+def test_verdicts_name_coordinates_as_the_table_does() -> None:
+    """Catches "depends on tau" next to a row called log(tau), where tau is what it depends on."""
+    x = np.random.default_rng(0).normal(size=(400, 3))
+    x[:, 1] = 0.9 * x[:, 0] + 0.3 * x[:, 1]
+    scale = ConstrainedScale(("tau",), lambda x: np.exp(x[:, :1]))
+    samples = replace(sw.Samples.of(x, names=["tau", "mu", "nu"]), constrained=scale)
+    result = sw.check(samples, sw.Gaussian(np.zeros(3), np.eye(3)), n_bootstrap=199)
+    assert result["mu"].partners == ("tau",)
+    assert result["mu"].verdict.startswith("depends on log(tau) ")
+    assert "log(tau)" in result["direction 1"].name
+    assert " tau" not in str(result)
+    assert result.plot_pair("mu", "tau").axes[0].get_xlabel() == "log(tau)"
 
 
 def test_bars_are_shown_in_notebooks(monkeypatch: pytest.MonkeyPatch) -> None:

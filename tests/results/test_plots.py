@@ -43,8 +43,8 @@ def shifted(request: pytest.FixtureRequest) -> sw.CheckResult:
     draws = rng.multivariate_normal(np.full(d, 2.0), covariance, size=200)
     target = sw.Gaussian(np.zeros(d), covariance)
     result = sw.check(draws, target, names=names, n_bootstrap=200)
-    assert result.coordinates[d].name.startswith("direction 1 (")
-    assert result.coordinates[d].adjusted_pvalue <= result.alpha
+    assert result["direction 1"].name.startswith("direction 1 (")
+    assert result["direction 1"].adjusted_pvalue <= result.alpha
     return result
 
 
@@ -107,7 +107,7 @@ def test_the_overview_counts_what_is_flagged_and_not_only_what_is_shown() -> Non
 
 def test_pictures_of_coordinates_can_be_read(shifted: sw.CheckResult) -> None:
     """Catches long names in labels, along both axes."""
-    one, other = (c.name for c in shifted.coordinates[:2])
+    one, other = (c.name for c in shifted.findings.coordinates[:2])
     assert_readable(shifted.plot_pit(one))
     assert_readable(shifted.plot_pair(one, other))
     assert_readable(shifted.plot_witness(one))
@@ -116,15 +116,14 @@ def test_pictures_of_coordinates_can_be_read(shifted: sw.CheckResult) -> None:
 
 def test_a_direction_can_be_shown(shifted: sw.CheckResult) -> None:
     """Catches a flag that no picture explains, and one drawn of the draws that chose it."""
-    d = shifted.draws.dim
-    name, findings = shifted.coordinates[d].name, shifted.findings
+    name, findings = shifted["direction 1"].name, shifted.findings
     figure = shifted.plot_pit(name)
     assert_readable(figure)
     assert figure.axes[0].get_xlabel().startswith("place along direction 1 (")
     assert findings.x is not None
     assert findings.direction_pit is not None
     assert len(findings.direction_pit) == 160  # of 200: a fifth is held out
-    effect = shifted.coordinates[d].effect
+    effect = shifted["direction 1"].effect
     assert effect is not None
     scores = stats.norm.ppf(findings.direction_pit[:, 0])
     assert scores.mean() == pytest.approx(effect.conditional_shift, abs=0.05)
@@ -133,7 +132,7 @@ def test_a_direction_can_be_shown(shifted: sw.CheckResult) -> None:
     with pytest.raises(sw.InputError, match=r"no coordinate 'direction 77'.*; and direction 1"):
         shifted.plot_pit("direction 77")
     with pytest.raises(sw.InputError, match="Only plot_pit shows directions"):
-        shifted.plot_pair(name, shifted.coordinates[0].name)
+        shifted.plot_pair(name, shifted.findings.coordinates[0].name)
 
 
 def test_the_band_of_a_direction_is_that_of_the_draws_it_shows() -> None:

@@ -148,8 +148,9 @@ def _accused(fault: str, repetitions: int) -> tuple[int, int]:
         return x
 
     found = results(draw, standard(6), repetitions)
-    flagged = [[c.adjusted_pvalue <= 0.05 for c in one.coordinates[:6]] for one in found]
-    verdicts = [[c.verdict != "no misfit found" for c in one.coordinates[:6]] for one in found]
+    judged = [one.findings.coordinates[:6] for one in found]
+    flagged = [[c.adjusted_pvalue <= 0.05 for c in one] for one in judged]
+    verdicts = [[c.verdict != "no misfit found" for c in one] for one in judged]
     assert verdicts == flagged
     wrong = sum(any(one[:3] + one[4:]) for one in flagged)
     return sum(one[3] for one in flagged), wrong
@@ -204,7 +205,7 @@ def test_what_is_detectable_is_detected_about_that_often(kind: str) -> None:
             draws = np.random.default_rng([4, seed]).normal(size=(600, 3))
             draws[:, 1] = spread * draws[:, 1] + shift
             result = sw.check(draws, standard(3), seed=seed, independent=True)
-            count += result.coordinates[1].adjusted_pvalue <= 0.05
+            count += result["x[1]"].adjusted_pvalue <= 0.05
         return count
 
     assert detected(1.0) >= 12
@@ -232,7 +233,7 @@ def test_power_interaction_of_three_among_thirty() -> None:
     found = results(interaction, standard(30), 5)
     assert all(one.rejected for one in found)
     words = "depends on x[19] and x[23] together in a way that the target does not"
-    assert all(one.coordinates[7].verdict == words for one in found)
+    assert all(one["x[7]"].verdict == words for one in found)
 
 
 def _scale(rng: np.random.Generator) -> np.ndarray:

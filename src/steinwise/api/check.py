@@ -1,7 +1,7 @@
 """`sw.check`: draws and a density in, a verdict out."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -33,7 +33,7 @@ from steinwise.calibration.families import require_room
 from steinwise.calibration.pvalues import Calibration, average_over_splits
 from steinwise.draws.coordinate_diagnostics import coordinate_diagnostics
 from steinwise.draws.samples import Samples
-from steinwise.draws.scales import coordinate_scales
+from steinwise.draws.scales import coordinate_scales, label
 from steinwise.errors import InputError, SteinwiseWarning, TargetError
 from steinwise.estimates.marginals import estimate_errors, marginals
 from steinwise.estimates.tolerance import judge_tolerance
@@ -42,6 +42,7 @@ from steinwise.methods.base import AbstractFitted, AbstractMethod, Evidence
 from steinwise.methods.statistics import AbstractStatistic
 from steinwise.results.check import CheckResult
 from steinwise.results.findings import DrawsSummary, Findings
+from steinwise.results.misfit import Misfit
 from steinwise.results.wording import note_text
 from steinwise.target import AbstractTarget
 from steinwise.target.support import is_real
@@ -132,7 +133,8 @@ def check(
     Returns
     -------
     CheckResult
-        Prints as a report; `.rejected`, `.pvalue`, `.coordinates`, `.to_dict()`, `.plot()`.
+        Prints as a report; `.rejected`, `.pvalue`, `.coordinates`, the worst first,
+        ``result["tau"]`` for one of them, `.to_dict()`, `.plot()`.
 
     Examples
     --------
@@ -143,9 +145,9 @@ def check(
     True
     >>> for c in result.coordinates:
     ...     print(f"{c.name}: {c.verdict}")
-    x[0]: no misfit found
-    x[1]: no misfit found
     x[2]: draws are too wide (sd 1.5, about 1.0 expected)
+    x[1]: no misfit found
+    x[0]: no misfit found
     """
     draws, target = recognised(draws, target, independent)
     requested = enter_method(
@@ -258,11 +260,22 @@ def _with_scales(findings: Findings, samples: Samples, plan: BatchPlan) -> Findi
     diagnosed = coordinate_diagnostics(samples, plan.coordinate_rhats)
     qualities = dict(zip(samples.names, diagnosed, strict=False))
     scales = coordinate_scales(samples)
+    labels = {name: label(name, scale) for name, scale in scales.items()}
     coordinates = tuple(
-        replace(c, quality=qualities.get(c.name), scale=scales.get(c.name, ""))
+        replace(
+            c,
+            quality=qualities.get(c.name),
+            scale=scales.get(c.name, ""),
+            misfit=None if c.misfit is None else _as_printed(c.misfit, labels),
+        )
         for c in findings.coordinates
     )
-    return replace(findings, coordinates=coordinates)
+    return replace(findings, coordinates=coordinates, labels=labels)
+
+
+def _as_printed(misfit: Misfit, labels: Mapping[str, str]) -> Misfit:
+    """With the labels of the coordinates that another depends on."""
+    return replace(misfit, partner_labels=tuple(labels.get(p, p) for p in misfit.partners))
 
 
 class _TestedSplit(NamedTuple):

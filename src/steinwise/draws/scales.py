@@ -9,6 +9,21 @@ COMPARED = 20  # draws on both scales
 CLOSE = 1e-4  # float32 models among them
 
 
+def label(name: str, scale: str) -> str:
+    """A name as it is printed.
+
+    >>> label("tau", "log"), label("mu", "")
+    ('log(tau)', 'mu')
+    """
+    return f"{scale}({name})" if scale else name
+
+
+def coordinate_labels(samples: Samples) -> tuple[str, ...]:
+    """The names of coordinates as they are printed."""
+    scales = coordinate_scales(samples)
+    return tuple(label(name, scales.get(name, "")) for name in samples.names)
+
+
 def coordinate_scales(samples: Samples) -> dict[str, str]:
     """ "log", "logit" or "unconstrained" for each coordinate that an adapter took to the real line.
 

@@ -29,8 +29,20 @@ class CheckResult(Shown, CheckRecord):
 
     @property
     def coordinates(self) -> Listing[CoordinateResult]:
-        """The verdict on each coordinate; directions, where followed, come last."""
+        """The verdict on each coordinate and direction, in the printed order: the worst first.
+
+        ``result["tau"]`` is the verdict on one of them.
+        """
         return self._listed(super().coordinates)
+
+    def __getitem__(self, name: str) -> CoordinateResult:
+        """The verdict on a coordinate by its name, or on a direction by its number."""
+        known = {c.name: c for c in self.findings.coordinates}
+        known |= {name.split(" (")[0]: known[name] for name in self.direction_names}
+        if name not in known:
+            names = plots.listed_names([c.name for c in self.findings.coordinates])
+            raise InputError(f"there is no coordinate {name!r}; there are {names}.")
+        return known[name]
 
     @property
     def flagged(self) -> Listing[CoordinateResult]:
@@ -45,7 +57,7 @@ class CheckResult(Shown, CheckRecord):
         the probability to do so, in the target's conditional.
         """
         draws = super().influential(k, coordinate)
-        return Listing.of(draws, text.influence_rows)
+        return Listing.of(draws, partial(text.influence_rows, self))
 
     def _listed(self, coordinates: tuple[CoordinateResult, ...]) -> Listing[CoordinateResult]:
         return Listing.of(coordinates, partial(text.coordinate_rows, self))

@@ -38,7 +38,7 @@ def check(record: CheckRecord) -> str:
 def _table(record: CheckRecord) -> Iterator[str]:
     if not record.findings.coordinates:
         return
-    ordered, flagged = record.worst_first, {c.name for c in record.flagged}
+    ordered, flagged = record.coordinates, {c.name for c in record.flagged}
     titles, *rows = coordinate_rows(record, ordered[:ROWS_SHOWN])
     yield "<table><thead><tr>" + "".join(f"<th>{title}</th>" for title in titles) + "</tr></thead>"
     yield "<tbody>"

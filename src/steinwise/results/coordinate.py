@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steinwise.draws.coordinate_diagnostics import ChainQuality
+from steinwise.draws.scales import label
 from steinwise.results import wording
 from steinwise.results.misfit import Effect, Marginal, Misfit
 from steinwise.results.outcomes import Outcome
@@ -26,7 +27,7 @@ class CoordinateResult:
     @property
     def label(self) -> str:
         """The name as it is printed: log(tau), where a row is about the logarithm of tau."""
-        return f"{self.scale}({self.name})" if self.scale else self.name
+        return label(self.name, self.scale)
 
     @property
     def kind(self) -> str:

@@ -41,7 +41,7 @@ class EffortSpent(NamedTuple):
 class Findings(HasContributions):
     """What a method makes of its calibrated statistic."""
 
-    coordinates: tuple[CoordinateResult, ...]
+    coordinates: tuple[CoordinateResult, ...]  # in the order of the draws, directions last
     detectable: Effect | None = None  # in one coordinate, with power 0.8
     effort: EffortSpent | None = None  # None where the lines of all draws were followed
     evaluations: float | None = None  # of the target on a line through a draw, on average
@@ -59,6 +59,7 @@ class Findings(HasContributions):
     tolerance: ToleranceAnswer | None = None  # None where no tolerance was given
     notes: tuple[Note, ...] = ()  # what must be said before the verdict
     flag_meaning: str = ""  # a key of `wording.FLAG_MEANINGS`
+    labels: Mapping[str, str] = field(default_factory=dict)  # as printed, where not the name itself
     learning: Learning | None = None  # None where nothing was learned
 
 

@@ -110,7 +110,7 @@ def verdict(record: CheckRecord) -> str:
 def tolerance_and_notes(record: CheckRecord) -> Iterator[str]:
     """What must be said with the verdict."""
     if record.tolerance is not None:
-        yield f"<p>{shown_text(wording.tolerance_sentence(record.tolerance))}</p>"
+        yield f"<p>{shown_text(wording.tolerance_sentence(record.tolerance, record.label))}</p>"
     for note in record.notes:
         yield f'<p class="note"><strong>Note:</strong> {shown_text(note)}</p>'
 
@@ -157,7 +157,7 @@ def _modes(record: CheckRecord) -> Iterator[str]:
     """What is said of modes, and the way between two of them."""
     if record.modes is None:
         return
-    sentences = list(wording.modes_sentences(record.modes, record.alpha))
+    sentences = list(wording.modes_sentences(record.modes, record.alpha, record.label))
     if sentences:
         yield f"<h2>{PAGE['modes']}</h2>"
     for sentence in sentences:
@@ -183,7 +183,7 @@ def _table(record: CheckRecord) -> Iterator[str]:
     yield f"<h2>{PAGE['coordinates']}</h2>"
     total = len(record.findings.coordinates)
     yield from searchable_table(
-        "coordinates", PAGE["coordinates"], total, columns, _rows(record, record.worst_first)
+        "coordinates", PAGE["coordinates"], total, columns, _rows(record, record.coordinates)
     )
     meaning = sizes_meaning(record)
     if meaning:
@@ -209,7 +209,8 @@ def _rows(record: CheckRecord, ordered: Sequence[CoordinateResult]) -> Iterator[
         yield f'<td class="verdict-text">{shown_text(c.verdict)}</td>'
         if record.findings.pit is not None:
             u = _place(record, position[c.name]) if row < HISTOGRAMS else None
-            small = "" if u is None or c.name in record.findings.outcomes else _histogram(u, c.name)
+            discrete = c.name in record.findings.outcomes
+            small = "" if u is None or discrete else _histogram(u, c.label)
             yield f'<td class="optional">{small}</td>'
         yield "</tr>"
 

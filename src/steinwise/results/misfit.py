@@ -10,6 +10,9 @@ from steinwise.results.outcomes import Outcome
 # in one check of twenty; at 3, in one of five.
 CLEAR, SLIGHT = 3.5, 2.0
 CLOSE = 0.2  # sds: an error that may be larger is not said to be none
+# Two standard errors of an sd ratio, as a share of it, from which the expected sd is a rough
+# estimate: not even the first of its two digits is sure.
+ROUGH = 0.25
 
 
 class Effect(NamedTuple):
@@ -49,6 +52,11 @@ class Marginal(NamedTuple):
         return inside and max(shift, width) <= CLOSE
 
     @property
+    def rough(self) -> bool:
+        """Whether the expected sd is no more than a rough estimate."""
+        return 2 * self.sd_ratio_se > ROUGH * self.sd_ratio
+
+    @property
     def rescaled(self) -> bool:
         """Whether the sd is clearly off."""
         return abs(self.sd_ratio - 1) > CLEAR * self.sd_ratio_se
@@ -65,6 +73,7 @@ class Misfit:
 
     kind: str = ""
     partners: tuple[str, ...] = ()  # the coordinates it depends on, where they stand out
+    partner_labels: tuple[str, ...] = ()  # as they are printed, where that is not by their names
     outliers: int = 0  # draws where the target's conditional has next to no mass
     lower_bound: bool = False  # the effect is larger than stated: too many draws are far out
     excess_kurtosis: float = 0.0  # of the draws in the target's conditional

@@ -42,19 +42,14 @@ class CheckRecord:
 
     @property
     def coordinates(self) -> tuple[CoordinateResult, ...]:
-        """The verdict on each coordinate; directions, where followed, come last."""
-        return self.findings.coordinates
-
-    @property
-    def worst_first(self) -> tuple[CoordinateResult, ...]:
-        """The coordinates by their p-values, the smallest first."""
+        """The verdict on each coordinate and direction, by p-values, the smallest first."""
         key = lambda c: (c.adjusted_pvalue, c.pvalue, -c.value)  # noqa: E731
         return tuple(sorted(self.findings.coordinates, key=key))
 
     @property
     def flagged(self) -> tuple[CoordinateResult, ...]:
         """The coordinates whose adjusted p-value is at most alpha, the worst first."""
-        return tuple(c for c in self.worst_first if c.adjusted_pvalue <= self.alpha)
+        return tuple(c for c in self.coordinates if c.adjusted_pvalue <= self.alpha)
 
     @property
     def threshold(self) -> float:
@@ -69,6 +64,10 @@ class CheckRecord:
         return frozenset(
             c.name for c in self.findings.coordinates[len(self.findings.coordinates) - count :]
         )
+
+    def label(self, name: str) -> str:
+        """A name as it is printed: log(tau), where the coordinate is the logarithm of tau."""
+        return self.findings.labels.get(name, name)
 
     @property
     def learned(self) -> tuple[LearnedConditional, ...]:
@@ -165,7 +164,7 @@ class CheckRecord:
             "effort": None if findings.effort is None else findings.effort._asdict(),
             "modes": None if self.modes is None else self.modes.to_dict(),
             "learning": None if learning is None else learning.to_dict(),
-            "coordinates": [c.to_dict() for c in self.findings.coordinates],
+            "coordinates": [c.to_dict() for c in self.coordinates],
         }
 
     def to_json(self, *, indent: int | None = 2) -> str:

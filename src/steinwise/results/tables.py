@@ -27,23 +27,25 @@ ATTRIBUTES = (
 
 def columns(record: CheckRecord) -> dict[str, np.ndarray]:
     """What is known of each coordinate: numbers, NaN where there is none, and text."""
-    effects = [c.effect or Effect(np.nan, np.nan) for c in record.findings.coordinates]
-    marginals = [c.marginal or Marginal(*(np.nan,) * 8) for c in record.findings.coordinates]
+    effects = [c.effect or Effect(np.nan, np.nan) for c in record.coordinates]
+    marginals = [c.marginal or Marginal(*(np.nan,) * 8) for c in record.coordinates]
     table: dict[str, list[Any]] = {
-        "value": [c.value for c in record.findings.coordinates],
-        "pvalue": [c.pvalue for c in record.findings.coordinates],
-        "adjusted_pvalue": [c.adjusted_pvalue for c in record.findings.coordinates],
+        "value": [c.value for c in record.coordinates],
+        "pvalue": [c.pvalue for c in record.coordinates],
+        "adjusted_pvalue": [c.adjusted_pvalue for c in record.coordinates],
         **{name: [getattr(one, name) for one in marginals] for name in ESTIMATED},
         **{name: [getattr(one, name) for one in effects] for name in Effect._fields},
-        "verdict": [c.verdict for c in record.findings.coordinates],
-        "kind": [c.kind for c in record.findings.coordinates],
-        "partners": [", ".join(c.partners) for c in record.findings.coordinates],
+        "verdict": [c.verdict for c in record.coordinates],
+        "kind": [c.kind for c in record.coordinates],
+        "partners": [", ".join(c.partners) for c in record.coordinates],
     }
     if record.learned:
+        learned = {row.name: row for row in record.learned}
+        rows = [learned[c.name] for c in record.coordinates]
         table |= {
-            "model": [row.model for row in record.learned],
-            "validation_loss": [row.validation_loss for row in record.learned],
-            "marginal_loss": [row.marginal_loss for row in record.learned],
+            "model": [row.model for row in rows],
+            "validation_loss": [row.validation_loss for row in rows],
+            "marginal_loss": [row.marginal_loss for row in rows],
         }
     return {
         name: np.array(column, dtype=object if name in TEXTS else float)
@@ -52,9 +54,9 @@ def columns(record: CheckRecord) -> dict[str, np.ndarray]:
 
 
 def dataframe(record: CheckRecord) -> Any:
-    """One row per coordinate, indexed by its name."""
+    """One row per coordinate, indexed by its name, the worst first."""
     pandas = require("pandas", "io", "to_dataframe")
-    names = pandas.Index([c.name for c in record.findings.coordinates], name="name")
+    names = pandas.Index([c.name for c in record.coordinates], name="name")
     return pandas.DataFrame(columns(record), index=names)
 
 
@@ -66,5 +68,5 @@ def dataset(record: CheckRecord) -> Any:
     # a file has neither booleans nor lists of text
     attributes |= {"rejected": int(record.rejected), "notes": "\n".join(record.notes)}
     variables = {name: (DIMENSION, column) for name, column in columns(record).items()}
-    names = np.array([c.name for c in record.findings.coordinates], dtype=object)
+    names = np.array([c.name for c in record.coordinates], dtype=object)
     return xarray.Dataset(variables, {DIMENSION: names}, attributes)

@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -85,10 +86,10 @@ def check_report(record: CheckRecord) -> list[Line]:
         )
     if record.tolerance is not None:
         role = "misfit" if record.tolerance.answer == "beyond" else ""
-        lines += _paragraph(wording.tolerance_sentence(record.tolerance), role)
+        lines += _paragraph(wording.tolerance_sentence(record.tolerance, record.label), role)
     if record.modes is not None:
         role = "misfit" if record.modes.flagged(record.alpha) else ""
-        for sentence in wording.modes_sentences(record.modes, record.alpha):
+        for sentence in wording.modes_sentences(record.modes, record.alpha, record.label):
             lines += _paragraph(sentence, role)
     if record.findings.coordinates:
         lines += [Line(""), *_coordinate_table(record)]
@@ -100,7 +101,7 @@ def check_report(record: CheckRecord) -> list[Line]:
     meaning = wording.FLAG_MEANINGS[record.findings.flag_meaning]
     if record.flagged and meaning:
         lines += _paragraph(meaning)
-    if record.direction_names & {c.name for c in record.worst_first[:ROWS_SHOWN]}:
+    if record.direction_names & {c.name for c in record.coordinates[:ROWS_SHOWN]}:
         lines += _paragraph(wording.DIRECTION_MEANING)
     return lines
 
@@ -151,7 +152,10 @@ def sizes_meaning(record: CheckRecord) -> str:
 
 def dominance(record: CheckRecord) -> str:
     """The draws that a misfit rests on; nothing where it is one of all draws."""
-    draws = [str(draw) for draw in record.dominating]
+    draws = [
+        wording.draw_name(draw.chain, draw.draw, record.label(draw.coordinate))
+        for draw in record.dominating
+    ]
     if not draws:
         return ""
     far_out = record.findings.draw_contributions is None
@@ -159,7 +163,7 @@ def dominance(record: CheckRecord) -> str:
 
 
 def _coordinate_table(record: CheckRecord) -> Iterator[Line]:
-    ordered = record.worst_first
+    ordered = record.coordinates
     yield from _table(coordinate_rows(record, ordered[:ROWS_SHOWN]))
     yield from _indented(wording.more_rows(len(ordered), ROWS_SHOWN))
 
@@ -176,12 +180,13 @@ def coordinate_rows(
     return rows
 
 
-def influence_rows(draws: Sequence[InfluentialDraw]) -> list[tuple[str, ...]]:
+def influence_rows(record: CheckRecord, draws: Sequence[InfluentialDraw]) -> list[tuple[str, ...]]:
     """The table of some draws, its titles first."""
     rows = [("chain", "draw", "coordinate", "value", "share")]
     for one in draws:
         share = wording.UNKNOWN if one.share is None else f"{one.share:.2f}"
-        rows.append((str(one.chain), str(one.draw), one.coordinate, f"{one.value:.3g}", share))
+        name = record.label(one.coordinate)
+        rows.append((str(one.chain), str(one.draw), name, f"{one.value:.3g}", share))
     return rows
 
 
@@ -268,14 +273,15 @@ def failed_assertion(record: CheckRecord, most: int) -> str:
     flagged = record.flagged
     lines = [wording.failed_assertion(p, record.alpha)]
     if record.tolerance is not None:
-        judged = [wording.tolerance_sentence(record.tolerance)]
+        judged = [wording.tolerance_sentence(record.tolerance, record.label)]
         lines = judged if record.tolerance.answer == "beyond" else [*lines, f"  {judged[0]}"]
     for c in flagged[:most]:
         lines.append(f"  {printable(c.label)}: {c.verdict}, {wording.adjusted(c.adjusted_pvalue)}")
     lines += [f"  {line}" for line in wording.more_rows(len(flagged), most)]
     if record.modes is not None:
         wrong = record.modes.flagged(record.alpha)
-        lines += [f"  {wording.mode_verdict(mode, record.modes)}" for mode in wrong[:most]]
+        sentences = (wording.mode_verdict(m, record.modes, record.label) for m in wrong)
+        lines += [f"  {sentence}" for sentence in islice(sentences, most)]
     if not flagged and not wording.misfit_of_modes(record.modes, record.alpha):
         lines.append(f"  {wording.NO_CULPRIT} ({record.description})")
     lines += [f"  note: {note}" for note in record.notes]

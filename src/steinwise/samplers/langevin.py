@@ -47,7 +47,7 @@ class SGLD(AbstractSampler):
     ... )
     >>> posterior = sw.Gaussian(data.sum(axis=0) / 101, [[1 / 101]])
     >>> draws = sw.samplers.SGLD(gradient, 0.02).sample(np.zeros((4, 1)), 1000, warmup=100, thin=5)
-    >>> sw.check(draws, posterior).coordinates[0].verdict
+    >>> sw.check(draws, posterior)["x[0]"].verdict
     'draws are too wide (sd 0.1..., about 0.1... expected)'
     """
 

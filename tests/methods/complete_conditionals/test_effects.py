@@ -22,7 +22,7 @@ def verdicts(draws: np.ndarray) -> list[str]:
     method = Transported(directions=False)
     result = sw.check(draws, sw.Gaussian(np.zeros(d), np.eye(d)), method=method)
     assert result.rejected
-    return [c.verdict for c in result.coordinates]
+    return [c.verdict for c in result.findings.coordinates]
 
 
 def test_words_for_one_coordinate() -> None:
@@ -98,7 +98,8 @@ def test_kind_and_partners_are_fields_too() -> None:
     assert found["x[0]"] == ("shift", ())
     assert found["x[1]"] == ("dependence", ("x[3]",))
     assert found["x[2]"] == ("", ())
-    assert result.to_dict()["coordinates"][1]["partners"] == ["x[3]"]
+    plain = {c["name"]: c for c in result.to_dict()["coordinates"]}
+    assert plain["x[1]"]["partners"] == ["x[3]"]
 
 
 def test_sizes_beyond_what_is_counted_are_called_at_least() -> None:
@@ -109,7 +110,7 @@ def test_sizes_beyond_what_is_counted_are_called_at_least() -> None:
     noisy = sw.Target.at_draws(-draws, noisy=True)
     assert all(c.marginal is None for c in sw.check(draws, noisy, method="scores").coordinates)
     result = sw.check(draws, sw.Gaussian(np.zeros(4), np.eye(4)))
-    shifted, wide, *_ = (replace(c, marginal=None).verdict for c in result.coordinates)
+    shifted, wide, *_ = (replace(c, marginal=None).verdict for c in result.findings.coordinates)
     assert (
         shifted
         == "given the others, draws are shifted by at least +5 of the target's conditional sd"
@@ -140,7 +141,7 @@ def test_a_few_draws_far_out_are_counted_and_named() -> None:
     draws[:2, 1] = [9.0, -30.0]
     result = sw.check(draws, sw.Gaussian(np.zeros(4), np.eye(4)), method=Transported(["tails"]))
     assert result.pvalue < 1e-9
-    verdict = [c.verdict for c in result.coordinates]
+    verdict = [c.verdict for c in result.findings.coordinates]
     assert verdict[1] == "2 draws lie where the target's conditional has next to no mass"
     assert verdict[0] == verdict[2] == verdict[3] == "no misfit found"
     assert f"{result.pvalue:.1g}," in str(result)
@@ -155,7 +156,7 @@ def test_settings_that_overflow_are_left_out_and_said() -> None:
         result = sw.check(draws, target, method=Transported(directions=False), dtype="float32")
     assert any("overflow" in note for note in result.notes)
     assert np.isfinite(result.statistic)
-    assert result.coordinates[2].verdict.startswith("1 draw lies where")
+    assert result["x[2]"].verdict.startswith("1 draw lies where")
 
 
 def test_float32_sums_change_the_numbers_little() -> None:
@@ -164,7 +165,7 @@ def test_float32_sums_change_the_numbers_little() -> None:
     draws[:, 1] += 0.15
     target = sw.Gaussian(np.full(4, 1e6), np.eye(4))
     full, half = (sw.check(draws, target, dtype=dtype) for dtype in ("float64", "float32"))
-    found, expected = ([c.value for c in result.coordinates] for result in (half, full))
+    found, expected = ([c.value for c in result.findings.coordinates] for result in (half, full))
     np.testing.assert_allclose(found, expected, atol=1e-4)
     assert half.pvalue == pytest.approx(full.pvalue, abs=0.003)
     with pytest.raises(sw.InputError, match="dtype is 'float16': expected 'float64' or 'float32'"):

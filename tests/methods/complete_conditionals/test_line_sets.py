@@ -93,7 +93,7 @@ def test_a_direction_raises_the_coordinate_that_names_it() -> None:
     target = sw.Gaussian(np.zeros(5), long(5))
     for sign in (1.0, -1.0):
         draws = np.random.default_rng(10).multivariate_normal(np.zeros(5), long(5), 300)
-        direction = sw.check(draws + sign, target, independent=True).coordinates[5]
+        direction = sw.check(draws + sign, target, independent=True)["direction 1"]
         assert " + x[" in direction.name
         assert direction.effect is not None
         assert direction.effect.conditional_shift * sign > 0.5
@@ -158,7 +158,7 @@ def test_the_error_along_a_direction_is_that_of_the_sum_of_its_coordinates() -> 
     covariance = np.array([[1.0, 0.9], [0.9, 1.0]]) * np.outer([1.0, 5.0], [1.0, 5.0])
     draws = np.random.default_rng(3).multivariate_normal([0, 0], 4 * covariance, 1000)
     result = sw.check(draws, sw.Gaussian([0.0, 0.0], covariance))
-    direction = result.coordinates[2]
+    direction = result["direction 1"]
     assert direction.marginal is not None
     assert direction.marginal.sd_ratio == pytest.approx(2.0, abs=0.15)
     assert direction.verdict.startswith("draws are too wide")

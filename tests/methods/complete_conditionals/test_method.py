@@ -35,10 +35,10 @@ def test_every_way_to_give_a_target_gives_the_same_verdict() -> None:
     results = [sw.check(draws, target, n_bootstrap=99) for target in targets]
     assert results[0].rejected
     for other in results[1:]:
-        values = [[c.value for c in result.coordinates] for result in (other, results[0])]
+        values = [[c.value for c in result.findings.coordinates] for result in (other, results[0])]
         np.testing.assert_allclose(*values, rtol=0.02, atol=0.02)
         assert other.rejected
-        verdicts = [[c.verdict for c in result.coordinates] for result in (other, results[0])]
+        verdicts = [[c.verdict for c in one.findings.coordinates] for one in (other, results[0])]
         assert verdicts[0] == verdicts[1]
 
 
@@ -57,7 +57,7 @@ def test_one_or_two_coordinates_are_enough(d: int) -> None:
     result = sw.check(shifted, target)
     assert result.rejected
     assert len(result.coordinates) == d
-    assert result.coordinates[0].verdict.startswith("draws are shifted by +0.")
+    assert result["x[0]"].verdict.startswith("draws are shifted by +0.")
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ class Posterior(NamedTuple):
 
 def verdicts(draws: np.ndarray, target: object) -> list[str]:
     result = sw.check(draws, target, method="scores", n_bootstrap=199)
-    words = [c.verdict.partition(" (")[0] for c in result.coordinates[:D]]
+    words = [c.verdict.partition(" (")[0] for c in result.findings.coordinates[:D]]
     return [verdict.removeprefix("given the others, ") for verdict in words]
 
 

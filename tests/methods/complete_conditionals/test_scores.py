@@ -117,8 +117,8 @@ def test_effects_are_those_of_a_normal_conditional() -> None:
 def test_verdicts_by_scores(change, kind: str) -> None:
     draws = change(np.random.default_rng(5).normal(size=(400, 3)))
     result = sw.check(draws, STANDARD, method="scores")
-    assert result.coordinates[0].kind == kind
-    assert [c.verdict for c in result.coordinates[1:]] == ["no misfit found"] * 2
+    assert result["x[0]"].kind == kind
+    assert [c.name for c in result.flagged] == ["x[0]"]
     assert result.findings.evaluations is None
 
 
@@ -126,7 +126,7 @@ def test_dependence_is_named_by_scores() -> None:
     draws = np.random.default_rng(6).normal(size=(600, 3))
     draws[:, 1] = 0.5 * draws[:, 0] + np.sqrt(0.75) * draws[:, 1]
     result = sw.check(draws, STANDARD, method="scores")
-    assert result.coordinates[1].verdict.startswith("depends on x[0]")
+    assert result["x[1]"].verdict.startswith("depends on x[0]")
 
 
 def test_quick_is_the_method_scores() -> None:
@@ -155,7 +155,7 @@ def test_of_many_draws_some_lines_are_followed_and_all_scores_looked_at() -> Non
     assert result.findings.draw_index.of(3) == (0, 24)
     far = rng.normal(size=(n, 3))
     far[::80] = [0.0, 0.0, 12.0]  # single draws far out
-    assert sw.check(far, STANDARD).coordinates[2].kind == "outliers"
+    assert sw.check(far, STANDARD)["x[2]"].kind == "outliers"
 
 
 def test_other_methods_have_no_effort() -> None:
@@ -179,7 +179,7 @@ def test_what_would_have_been_found_is_found() -> None:
         found = sw.check(
             draws, sw.Gaussian([0, 0], np.eye(2)), method="scores", n_bootstrap=199, seed=seed
         )
-        hits += found.coordinates[0].adjusted_pvalue <= 0.05
+        hits += found["x[0]"].adjusted_pvalue <= 0.05
     assert hits >= stats.binom.ppf(1e-3, 40, 0.8)
 
 

@@ -75,9 +75,10 @@ def test_testing_twice_gives_the_same() -> None:
 
 def same(one: sw.CheckResult, other: sw.CheckResult, rtol: float = 1e-9) -> None:
     assert one.pvalue == other.pvalue
-    assert [c.verdict for c in one.coordinates] == [c.verdict for c in other.coordinates]
+    verdicts = [[c.verdict for c in r.findings.coordinates] for r in (one, other)]
+    assert verdicts[0] == verdicts[1]
     for key in ("value", "pvalue", "adjusted_pvalue"):
-        values = [[getattr(c, key) for c in result.coordinates] for result in (one, other)]
+        values = [[getattr(c, key) for c in r.findings.coordinates] for r in (one, other)]
         np.testing.assert_allclose(*values, rtol=rtol, atol=rtol)
     np.testing.assert_allclose(one.statistic, other.statistic, rtol=rtol)
 

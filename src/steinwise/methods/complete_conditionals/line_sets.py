@@ -20,6 +20,7 @@ from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.threads import one_blas_thread
 from steinwise.draws.normal_scores import NormalScores
 from steinwise.draws.samples import Samples
+from steinwise.draws.scales import coordinate_labels
 from steinwise.methods.complete_conditionals.normal_map import NormalMap
 from steinwise.orbits.nodes import SearchRanges, search_ranges_of_sorted
 
@@ -226,9 +227,8 @@ def direction_lines(
         return None
     rotation = Rotation(mean, sd, vectors[:MOST_OTHERS].T)
     along = sd * vectors[:count]
-    labels = tuple(
-        f"direction {k + 1} ({_largest(vectors[k], samples.names)})" for k in range(count)
-    )
+    printed = coordinate_labels(samples)
+    labels = tuple(f"direction {k + 1} ({_largest(vectors[k], printed)})" for k in range(count))
     scale = scale_draws(samples)
     scores, of_draws = NormalScores.with_own(rotation(scale))
     along_lines = scores.values[:count]

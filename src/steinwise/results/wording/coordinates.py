@@ -66,7 +66,10 @@ def _by_itself(marginal: Marginal) -> str:
     if marginal.rescaled:
         width = "narrow" if marginal.sd_ratio < 1 else "wide"
         sd, expected = told_apart(marginal.sd, marginal.expected_sd)
-        errors.append(f"too {width} (sd {sd}, about {expected} expected)")
+        # narrow draws say little of what lies beyond them: their estimate errs on the low side
+        about = f"roughly {expected}" if marginal.rough else f"about {expected}"
+        more = " or more" if marginal.rough and marginal.sd_ratio < 1 else ""
+        errors.append(f"too {width} (sd {sd}, {about}{more} expected)")
     return f"draws are {' and '.join(errors)}" if errors else ""
 
 
@@ -133,7 +136,7 @@ def _share(share: float) -> str:
 
 def _partners(misfit: Misfit) -> str:
     """The coordinates that another depends on."""
-    return " and ".join(map(printable, misfit.partners)) or "the others"
+    return " and ".join(map(printable, misfit.partner_labels or misfit.partners)) or "the others"
 
 
 DEPENDENCE = {

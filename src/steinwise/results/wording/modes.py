@@ -1,6 +1,6 @@
 """What is said of the modes of a density."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -12,8 +12,8 @@ COORDINATES_NAMED = 3  # in the place of a mode
 MODES_NAMED = 3
 
 
-def mode_place(mode: ModeResult) -> str:
-    """Where a mode is.
+def mode_place(mode: ModeResult, label: Callable[[str], str] = str) -> str:
+    """Where a mode is; `label` gives the names of coordinates as they are printed.
 
     >>> mass = dict(copies=1, mass=0.5, mass_low=0.4, mass_high=0.6)
     >>> draws = dict(draws=0, share=0.0, expected=498.3, information=40.0)
@@ -25,7 +25,7 @@ def mode_place(mode: ModeResult) -> str:
     nothing = 1e-3 * max(map(abs, mode.where.values()))  # a climb ends near a peak, not at it
     named = [(name, value if abs(value) > nothing else 0.0) for name, value in mode.where.items()]
     named = named[:COORDINATES_NAMED]
-    places = [f"{printable(name)} = {value:#.2g}".rstrip(".") for name, value in named]
+    places = [f"{printable(label(name))} = {value:#.2g}".rstrip(".") for name, value in named]
     more = ", ..." if len(mode.where) > COORDINATES_NAMED else ""
     return f"near ({', '.join(places)}{more})"
 
@@ -36,13 +36,15 @@ def _mass(mode: ModeResult) -> str:
     return f"about {mode.mass:.2f} ({mode.mass_low:.2f} to {mode.mass_high:.2f}) of the mass"
 
 
-def mode_verdict(mode: ModeResult, found: ModesFound) -> str:
+def mode_verdict(
+    mode: ModeResult, found: ModesFound, label: Callable[[str], str] = str
+) -> str:
     """What the density has in a mode, and what the draws have.
 
     Shares of the mass are shares of the modes that were looked at. Where there are others, or where
     shares would contradict the verdict, numbers of draws are compared.
     """
-    subject = f"A mode {mode_place(mode)}"
+    subject = f"A mode {mode_place(mode, label)}"
     if mode.copies > 1:
         subject += f", with its {mode.copies - 1} symmetric copies,"
     if found.left_out or _shares_contradict(mode):
@@ -59,12 +61,14 @@ def _shares_contradict(mode: ModeResult) -> bool:
     return (too_few and mode.share > mode.mass) or (too_many and mode.share < mode.mass)
 
 
-def modes_sentences(found: ModesFound, alpha: float) -> Iterator[str]:
+def modes_sentences(
+    found: ModesFound, alpha: float, label: Callable[[str], str] = str
+) -> Iterator[str]:
     """What a report says of the modes; nothing where there is one mode and nothing to say."""
     flagged = found.flagged(alpha)
     lacking = [mode for mode in flagged if mode.kind != "too many draws"] or list(flagged)
     for mode in lacking[:MODES_NAMED]:
-        yield mode_verdict(mode, found)
+        yield mode_verdict(mode, found, label)
     if len(lacking) > MODES_NAMED:
         others = counted(len(lacking) - MODES_NAMED, "other mode")
         yield f"The same goes for {others}: see result.modes."

@@ -1,6 +1,6 @@
 """Verdicts on all coordinates together, and the p-values in them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -40,8 +40,8 @@ def failed_assertion(p: str, alpha: float) -> str:
     return f"the draws do not fit the density: p = {p} at level {alpha}"
 
 
-def tolerance_sentence(judged: ToleranceAnswer) -> str:
-    """Whether errors are beyond what someone accepts.
+def tolerance_sentence(judged: ToleranceAnswer, label: Callable[[str], str] = str) -> str:
+    """Whether errors are beyond what someone accepts; `label` gives names as they are printed.
 
     >>> numbers = {"tolerance": 0.1, "alpha": 0.05, "error": -0.29, "low": -0.34, "high": -0.24}
     >>> worst = {"coordinate": "alpha", "quantity": "sd"}
@@ -49,7 +49,7 @@ def tolerance_sentence(judged: ToleranceAnswer) -> str:
     'Beyond the tolerance of 0.1: the sd of alpha is off by -29 % (-34 % to -24 %).'
     """
     asked = f"the tolerance of {judged.tolerance:g}"
-    names = listed(judged.unknown, 5)
+    names = listed([label(name) for name in judged.unknown], 5)
     if judged.answer == "unknown" and np.isnan(judged.error):
         return f"Whether means and sds are within {asked} cannot be told from these draws."
     if judged.quantity == "sd":
@@ -57,7 +57,7 @@ def tolerance_sentence(judged: ToleranceAnswer) -> str:
         error, low, high = (text.replace("%", " %") for text in (error, low, high))
     else:
         error, low, high = (f"{x:+.2g} sd" for x in (judged.error, judged.low, judged.high))
-    worst = f"the {judged.quantity} of {printable(judged.coordinate)}"
+    worst = f"the {judged.quantity} of {printable(label(judged.coordinate))}"
     if judged.answer == "beyond":
         return f"Beyond {asked}: {worst} is off by {error} ({low} to {high})."
     if judged.answer == "within":
