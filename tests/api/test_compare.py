@@ -103,9 +103,10 @@ def test_each_set_has_the_evidence_and_the_sizes_of_a_check():
     alone = sw.check(sets["shifted"], TARGET, effort="quick")
     assert found["shifted"].pvalue == alone.pvalue
     assert found["shifted"].flagged == len(alone.flagged)
-    assert found["shifted"].mean_error == alone.coordinates[0].marginal.mean_error
+    assert found["shifted"].mean_error == alone["x[0]"].marginal.mean_error
     assert found["shifted"].mean_error_of == "x[0]"
     assert found["exact"].pvalue > 0.05
+    assert not found["exact"].rejected
     few = {"a": _normal(0)[:12], "b": _normal(1)[:12]}
     assert {one.evidence for one in sw.compare(few, TARGET).ranking} == {None}
 
@@ -167,3 +168,22 @@ def test_sets_that_would_be_mixed_up_are_refused() -> None:
         sw.compare({"one": frame, "other": frame[["tau", "mu"]]}, target)
     renamed = sw.Samples.of(rows + 1, names=["a", "b"])
     assert sw.compare({"one": frame, "other": renamed}, target).ranking[0].name == "one"
+
+
+def test_the_best_of_wrong_sets_is_not_called_right():
+    """Catches "best" for draws whose check finds a misfit."""
+    sets = {"narrow": 0.7 * _normal(0), "wide": 2.0 * _normal(1)}
+    best, worse = sw.compare(sets, TARGET).ranking
+    assert best.verdict == "best of these, but does not fit"
+    assert worse.verdict == VERDICTS["worse"]
+
+
+def test_a_ranking_that_the_checks_contradict_is_said():
+    """One wrong coordinate among fifty, seen by the check, against right draws with worse luck."""
+    target = sw.Gaussian(np.zeros(50), np.eye(50))
+    right, wrong = (np.random.default_rng(seed).normal(size=(300, 50)) for seed in (0, 100))
+    wrong[:, 7] *= 1.5
+    with pytest.warns(sw.SteinwiseWarning, match="wrong is nearest by .* that of right finds none"):
+        found = sw.compare({"right": right, "wrong": wrong}, target)
+    assert found.ranking[0].name == "wrong"
+    assert "go by the checks" in " ".join(str(found).split())

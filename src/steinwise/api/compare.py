@@ -16,6 +16,7 @@ import numpy as np
 
 import steinwise
 from steinwise._internal.escaping import printable
+from steinwise._internal.notes import Note, note
 from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import Estimator, require_estimator, require_level
@@ -37,7 +38,7 @@ from steinwise.errors import InputError, SteinwiseWarning, TooFewDraws
 from steinwise.kernels import IMQ
 from steinwise.methods.ksd import KSD
 from steinwise.methods.statistics import Gram
-from steinwise.results.comparison import Comparison
+from steinwise.results.comparison import Comparison, Ranked
 from steinwise.results.set_evidence import SetEvidence
 from steinwise.results.wording import note_text
 from steinwise.target import AbstractTarget, ScoresAtDraws
@@ -62,7 +63,10 @@ def compare(
 
     The table has what a quick `sw.check` says of each set (its p-value, how many coordinates are
     flagged, the largest errors of a mean and of an sd), and the discrepancy by which sets are
-    ranked, with the difference to the best.
+    ranked, with the difference to the best. That is a KSD, and not the numbers of the checks: a
+    p-value falls with the number of draws, so it is no distance, and errors of means and sds cannot
+    be told of just those sets that are far off, nor do they see a wrong dependence. Where the check
+    of the best finds a misfit, its verdict says so; where that of another finds none, a note does.
 
     Parameters
     ----------
@@ -126,22 +130,24 @@ def compare(
             pairs = np.ones_like(pairs)
         values[name], replicates = leave_one_out(totals, cuts[name], pairs)
         without[name] = None if plans[name] is None else replicates
+    ranking = rank(values, without, cuts, alpha, seed)
+    ranked = tuple(
+        replace(one, evidence=_evidence(*scored[one.name], alpha, run)) for one in ranking.ranked
+    )
     notes = [
-        f"{printable(name)}: {note_text(note)}"
+        f"{printable(name)}: {note_text(one)}"
         for name, plan in plans.items()
         if plan
-        for note in plan.notes
+        for one in plan.notes
     ]
-    for note in notes:
-        warnings.warn(note, SteinwiseWarning, stacklevel=3)
-    ranking = rank(values, without, cuts, alpha, seed)
+    notes += map(note_text, _against_checks(ranked))
+    for sentence in notes:
+        warnings.warn(sentence, SteinwiseWarning, stacklevel=3)
     return Comparison(
-        ranking=tuple(
-            replace(one, evidence=_evidence(*scored[one.name], alpha, run))
-            for one in ranking.ranked
-        ),
+        ranking=ranked,
         what="draws",
-        description=f"{chosen.describe()}, {estimator.upper()}-statistic, one kernel for all sets",
+        description=f"ranked by {chosen.describe()}, squared, {estimator.upper()}-statistic, one "
+        "kernel for all",
         alpha=alpha,
         critical=ranking.critical,
         notes=tuple(notes),
@@ -171,6 +177,15 @@ def _evidence(
             )
         except (InputError, TooFewDraws):  # too few draws, or scores that overflow
             return None
+
+
+def _against_checks(ranked: Sequence[Ranked]) -> tuple[Note, ...]:
+    """A note where the best has a misfit, and another has none that its check could find."""
+    best, *others = ranked
+    passed = [one.name for one in others if one.evidence and not one.evidence.rejected]
+    if best.evidence is None or not best.evidence.rejected or not passed:
+        return ()
+    return (note("ranking against checks", best=best.name, passed=" and ".join(passed)),)
 
 
 def _method(method: Any) -> KSD:

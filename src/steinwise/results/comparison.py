@@ -40,7 +40,8 @@ class Ranked:
     @property
     def verdict(self) -> str:
         """How it compares with the best, in words."""
-        return wording.COMPARISON_VERDICTS[self.standing]
+        misfit = self.evidence is not None and self.evidence.rejected
+        return wording.comparison_verdict(self.standing, misfit)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain Python objects."""

@@ -14,6 +14,7 @@ class SetEvidence:
     """
 
     pvalue: float
+    rejected: bool  # at the level of the comparison
     flagged: int
     mean_error: float | None  # in sds of the target
     mean_error_of: str  # the coordinate
@@ -31,6 +32,7 @@ class SetEvidence:
         ratio_of = max(ratios, key=lambda name: abs(ratios[name] - 1), default="")
         return cls(
             pvalue=float(record.pvalue),
+            rejected=record.rejected,
             flagged=len(record.flagged),
             mean_error=means.get(mean_of),
             mean_error_of=mean_of,

@@ -65,6 +65,7 @@ from steinwise.results.wording.rankings import (
     COMPARISON_VERDICTS,
     EVIDENCE_MEANING,
     comparison_closing,
+    comparison_verdict,
     fit_closing,
 )
 from steinwise.results.wording.steps import invariance_change, invariance_effort, invariance_head
@@ -106,6 +107,7 @@ __all__ = [
     "batches_fact",
     "chains_fact",
     "comparison_closing",
+    "comparison_verdict",
     "coordinate_verdict",
     "counts_fact",
     "dominating",

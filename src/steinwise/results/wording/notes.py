@@ -14,6 +14,9 @@ def note_text(note: Note) -> str:
 
 
 NOTES = {
+    "ranking against checks": "{best} is nearest by this discrepancy, and its check finds a "
+    "misfit; that of {passed} finds none. A KSD sees little of an error in few of many "
+    "coordinates: go by the checks.",
     "chains disagree": "the chains disagree with each other: R-hat is {rhat:.3f} in {name} (at "
     "most {bound:.2f} is expected). They have not mixed, or warm-up was left in; the verdict below "
     "speaks of their mixture.",

@@ -9,8 +9,21 @@ COMPARISON_VERDICTS = {
 
 EVIDENCE_MEANING = (
     "The p-value, and how many coordinates are flagged, are those of a quick check of each set; "
-    "the mean error and the sd ratio are the largest of all coordinates."
+    "the mean error and the sd ratio are the largest of all coordinates. The order is that of the "
+    "value, a distance from the density, in which one wrong coordinate among many counts for "
+    "little."
 )
+
+
+def comparison_verdict(standing: str, misfit: bool) -> str:
+    """How something compares with the best; whether that one fits is another question.
+
+    >>> comparison_verdict("best", misfit=False), comparison_verdict("best", misfit=True)
+    ('best', 'best of these, but does not fit')
+    """
+    if standing == "best" and misfit:
+        return "best of these, but does not fit"
+    return COMPARISON_VERDICTS[standing]
 
 
 def comparison_closing(alpha: float) -> str:
