@@ -1,5 +1,7 @@
 """Options that every verb and method shares: flags, words, levels, seeds and sizes."""
 
+import inspect
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ import pytest
 import steinwise as sw
 from steinwise._internal.memory import budget_bytes
 from steinwise._internal.random import stream
+from steinwise.api.options import ELSEWHERE
 from steinwise.methods.kccsd_split import check_split
 
 X = np.random.default_rng(0).normal(size=(100, 2))
@@ -170,3 +173,21 @@ def test_all_coordinates_are_all() -> None:
         found = sw.check(x, target, coordinates=chosen)
         assert found.pvalue == whole.pvalue
         assert [c.name for c in found.coordinates] == [c.name for c in whole.coordinates]
+
+
+@pytest.mark.parametrize("verb", ["check", "summary", "refresh"])
+def test_an_option_of_an_adapter_is_sent_there(verb: str) -> None:
+    """Catches Python's bare "unexpected keyword argument"; the name and the kind of error stay."""
+    function = getattr(sw, verb)
+    with pytest.raises(TypeError, match=rf"sw.{verb} has no .* sw.{verb}\(\*sw.from_numpyro\("):
+        function(object(), params={})
+    with pytest.raises(TypeError, match=r"sw.Target\(log_density, support="):
+        function(X, lambda x: -x[0], support=sw.support.positive)
+    with pytest.raises(TypeError, match=r"Did you mean seed\?"):
+        function(X, TARGET, seeds=1)
+    assert "seed" in inspect.signature(function).parameters
+
+
+@pytest.mark.parametrize("option", ELSEWHERE)
+def test_options_are_where_they_are_said_to_be(option: str) -> None:
+    assert option in inspect.signature(getattr(sw, ELSEWHERE[option])).parameters

@@ -58,6 +58,9 @@ def test_tables_pictures_and_text(answers: sw.Summary) -> None:
     assert answers.worst_first[0].badness == max(q.badness for q in answers.quantities)
     assert "+- is half of a 95 % interval" in str(answers)
     page = answers.to_html()
+    assert "run7.npz" in answers.to_html({"draws": "run7.npz"})
+    with pytest.raises(sw.InputError, match=r"source is 'page.html'.*writes no file"):
+        answers.to_html("page.html")  # type: ignore[arg-type]
     assert page.count("<tr") == 5
     assert "sd too small" in page
     assert "http" not in page.replace("http://www.w3.org", "")

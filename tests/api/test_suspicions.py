@@ -28,6 +28,14 @@ def test_a_potential_energy_is_recognised() -> None:
     assert any("potential energy" in note for note in result.notes)
 
 
+def test_a_coordinate_that_the_density_ignores_is_recognised() -> None:
+    """Catches a missing prior, which looks like draws that are far too narrow."""
+    with pytest.warns(sw.SteinwiseWarning) as warned:
+        sw.check(X, lambda x: -(x[0] ** 2) / 2, names=["mu", "nu"])
+    assert said(warned, "does not depend on nu", "a prior")
+    assert not said(warned, "grows without bound")
+
+
 def test_positive_draws_are_recognised() -> None:
     """An exponential density, as a function on all of R, grows without bound below 0."""
     positive = np.stack([np.random.default_rng(1).exponential(size=300), X[:, 0]], axis=1)

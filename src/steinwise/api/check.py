@@ -25,6 +25,7 @@ from steinwise.api.entry import (
     enter_target_of,
     run_options,
 )
+from steinwise.api.options import known_options
 from steinwise.api.recognition import recognised
 from steinwise.api.suspicions import suspicions
 from steinwise.calibration.batch_plan import MIN_BATCHES, BatchPlan, plan_batches
@@ -50,6 +51,7 @@ from steinwise.target.support import is_real
 DOMINATED = 0.9  # the share of one term in the variance of the null, beyond which signs say little
 
 
+@known_options
 @own_numpy_errors
 def check(
     draws: Any,
@@ -207,7 +209,7 @@ def check(
     )
     sentences = tuple(note_text(one) for one in notes)
     for sentence in sentences:
-        warnings.warn(sentence, SteinwiseWarning, stacklevel=3)
+        warnings.warn(sentence, SteinwiseWarning, stacklevel=4)
     return CheckResult(
         statistic=calibration.statistic,
         pvalue=calibration.pvalue,

@@ -11,6 +11,7 @@ import steinwise
 from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.validation import require_whole
 from steinwise.api.entry import enter_draws, enter_target, run_options
+from steinwise.api.options import known_options
 from steinwise.api.recognition import recognised
 from steinwise.errors import SteinwiseWarning
 from steinwise.estimates.refreshing import refresh_sweeps
@@ -19,6 +20,7 @@ from steinwise.results.refreshed import Refreshed
 from steinwise.results.wording import note_text
 
 
+@known_options
 @own_numpy_errors
 def refresh(
     draws: Any,
@@ -103,7 +105,7 @@ def refresh(
     settling = Settling.of(first, before, after, batches)
     sentences = tuple(note_text(one) for one in notes)
     for sentence in sentences:
-        warnings.warn(sentence, SteinwiseWarning, stacklevel=3)
+        warnings.warn(sentence, SteinwiseWarning, stacklevel=4)
     moved = history[-1].reshape(samples.values.shape)
     return Refreshed(
         samples=replace(samples, values=moved, scores=None, scores_of=None),

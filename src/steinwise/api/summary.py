@@ -14,6 +14,7 @@ from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import require_function, require_share, require_whole
 from steinwise.api.entry import enter_draws, enter_target, named, run_options
+from steinwise.api.options import known_options
 from steinwise.api.recognition import recognised
 from steinwise.calibration.batches import Batches
 from steinwise.draws.samples import ConstrainedScale, Samples
@@ -41,6 +42,7 @@ QUANTILES = (0.05, 0.5, 0.95)
 Function = Callable[[np.ndarray], Any]
 
 
+@known_options
 @own_numpy_errors
 def summary(
     draws: Any,
@@ -134,7 +136,7 @@ def summary(
     by_scores, by_lines, quantile_estimates = _estimates(used, density, asked, shares, sweeps, run)
     sentences = tuple(note_text(one) for one in notes)
     for sentence in sentences:
-        warnings.warn(sentence, SteinwiseWarning, stacklevel=3)
+        warnings.warn(sentence, SteinwiseWarning, stacklevel=4)
     # a parameter on its own scale takes the place of the coordinate that has its name
     place = {name: q for q, name in enumerate((*samples.names, *asked.names))}
     return Summary(

@@ -1,4 +1,4 @@
-"""What often is behind a misfit: a sign that is wrong, or a bound that was not declared.
+"""What often is behind a misfit: a wrong sign, a coordinate left out, a bound not declared.
 
 Looked for only where draws do not fit, since it costs a few evaluations of the density.
 """
@@ -38,11 +38,15 @@ def suspicions(
         return ()
     x = samples.evenly_spaced(RANGE_DRAWS)
     low, spread = x.min(axis=0), x.std(axis=0)
+    flat = _flat(x, real, target) if target.has_scores(samples.dim) else []
+    real = [j for j in real if j not in flat]
     positive = [j for j in real if 0 < low[j] < NEAR_ZERO * spread[j]]
     below, above = _growth(x, real, target) if target.has_scores(samples.dim) else ([], [])
     bounded = [j for j in positive if j not in above]
     growing = [j for j in real if j in (*below, *above) and j not in bounded]
     found = []
+    if flat:
+        found.append(note("density is flat", names=_named(flat, samples)))
     if growing:
         found.append(note("density grows", names=_named(growing, samples)))
     if bounded:
@@ -62,6 +66,20 @@ def _falling_at_zero(
     spread = x.std(axis=0)
     return [
         j for j in coordinates if (_slopes_at(0.0, j, x, target) * spread[j] < -LEAST_SLOPE).all()
+    ]
+
+
+def _flat(
+    x: Float[np.ndarray, "n d"], coordinates: Sequence[int], target: AbstractTarget
+) -> list[int]:
+    """The coordinates that log p does not depend on: its slope is 0 among the draws and beyond."""
+    low, high = x.min(axis=0), x.max(axis=0)
+    width = high - low
+    places = np.stack([low - width, (low + high) / 2, high + width], axis=1)
+    return [
+        j
+        for j in coordinates
+        if all((_slopes_at(place, j, x, target) == 0).all() for place in places[j])
     ]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steinwise._internal.escaping import printable
 from steinwise.errors import InputError
@@ -12,6 +12,7 @@ from steinwise.results import compact_html, html, plots, tables, text, witness
 from steinwise.results.coordinate import CoordinateResult
 from steinwise.results.influence import InfluentialDraw
 from steinwise.results.listing import Listing
+from steinwise.results.page_source import NO_FILE, page_source
 from steinwise.results.record import CheckRecord
 from steinwise.results.shown import Shown
 from steinwise.results.summary import Summary
@@ -89,12 +90,7 @@ class CheckResult(Shown, CheckRecord):
         `source` says where the draws come from, as names and values that the page shows:
         ``{"draws": "run7.npz", "date": "2026-11-17"}``.
         """
-        if source is not None and not _is_text(source):
-            raise InputError(
-                f"source is {source!r}: expected a dict from text to text, such as "
-                "{'draws': 'run7.npz'}."
-            )
-        return html.page(self, self._answers(summary), source or {})
+        return html.page(self, self._answers(summary), page_source(source))
 
     def _answers(self, summary: Summary | None) -> list[str]:
         """The part of the page that is a summary of the same draws."""
@@ -103,8 +99,7 @@ class CheckResult(Shown, CheckRecord):
         if isinstance(summary, str | Path):
             raise InputError(
                 f"summary is {str(summary)!r}: expected what sw.summary(draws, target) returns. "
-                "to_html returns the page as text and writes no file; "
-                "Path('page.html').write_text(result.to_html(), encoding='utf-8') does."
+                f"{NO_FILE}"
             )
         if not isinstance(summary, Summary):
             raise InputError(
@@ -143,9 +138,3 @@ class CheckResult(Shown, CheckRecord):
 
     def __str__(self) -> str:
         return text.plain(text.check_report(self))
-
-
-def _is_text(source: Any) -> bool:
-    """Whether names and values are text."""
-    parts = [*source, *source.values()] if isinstance(source, Mapping) else [source]
-    return isinstance(source, Mapping) and all(isinstance(part, str) for part in parts)

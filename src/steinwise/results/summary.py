@@ -1,6 +1,6 @@
 """`Summary`: means, sds and quantiles of draws next to the target's, with the error of each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from steinwise._internal.optional import require
 from steinwise._internal.random import plain_seed
 from steinwise.errors import InputError
 from steinwise.results import plots, summary_html, text, wording
+from steinwise.results.page_source import page_source
 from steinwise.results.record import SCHEMA_VERSION, json_text
 from steinwise.results.shown import Shown
 
@@ -290,9 +291,12 @@ class Summary(Shown):
         ]
         return plots.plot_answers(rows)
 
-    def to_html(self) -> str:
-        """The table and the picture as one self-contained HTML page. Needs matplotlib."""
-        return summary_html.page(self.html_part())
+    def to_html(self, source: Mapping[str, str] | None = None) -> str:
+        """The table and the picture as one self-contained HTML page. Needs matplotlib.
+
+        `source` says where the draws come from, as names and values that the page shows.
+        """
+        return summary_html.page(self.html_part(), page_source(source))
 
     def html_part(self) -> Iterator[str]:
         """What a page shows of it, by itself or as part of a check's: `check.to_html(summary)`."""

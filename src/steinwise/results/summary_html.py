@@ -1,10 +1,17 @@
 """A summary as one HTML file that opens offline, in the style of a check's."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from steinwise.results import wording
-from steinwise.results.html import ROWS, document, inline_svg, searchable_table, shown_text
+from steinwise.results.html import (
+    ROWS,
+    definitions,
+    document,
+    inline_svg,
+    searchable_table,
+    shown_text,
+)
 from steinwise.results.wording import PAGE
 
 if TYPE_CHECKING:
@@ -27,9 +34,9 @@ class Row(NamedTuple):
     wrong: bool
 
 
-def page(content: Iterable[str]) -> str:
-    """A page of its own, with what `part` gives."""
-    return document([f"<h1>{PAGE['summary']}</h1>", *content])
+def page(content: Iterable[str], source: Mapping[str, str]) -> str:
+    """A page of its own, with where the draws come from, and what `part` gives."""
+    return document([f"<h1>{PAGE['summary']}</h1>", *definitions(source.items()), *content])
 
 
 def part(

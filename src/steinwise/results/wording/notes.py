@@ -26,6 +26,9 @@ NOTES = {
     "warm-up left in": "the start of a chain differs from the rest: its first {length} draws are "
     "on average {distance:.1f} standard deviations away from what as many later ones show. Was "
     "warm-up left in? Drop it and check again.",
+    "density is flat": "the density does not depend on {names}, so it cannot be normalised: is a "
+    "term missing, such as a prior? Expected is a density of all coordinates of the draws, and "
+    "draws of no others.",
     "density grows": "the log density grows without bound along {names}: is its sign right? A "
     "potential energy, or a loss, is minus a log density.",
     "positive draws of a logarithm": "all draws of {names} are positive, and the density has mass "

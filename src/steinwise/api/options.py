@@ -1,0 +1,61 @@
+"""Options that a function does not have: which one was meant, or where it belongs."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+# options of what makes draws and densities, which people pass to the function that takes these
+ELSEWHERE = {
+    "params": "from_numpyro",
+    "args": "from_numpyro",
+    "kwargs": "from_numpyro",
+    "n_draws": "from_numpyro",
+    "space": "from_numpyro",
+    "group": "from_pymc",
+    "var_names": "from_arviz",
+    "coords": "from_arviz",
+    "discard": "from_emcee",
+    "thin": "from_emcee",
+    "axes": "from_blackjax",
+    "support": "Target",
+    "lines": "Target",
+}
+
+
+def known_options(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Answer an option that a function does not have with the one that it has."""
+    known = list(inspect.signature(function).parameters)
+
+    @wraps(function)
+    def with_known(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        unknown = [name for name in kwargs if name not in known]
+        if unknown:
+            raise TypeError(about_option(function.__name__, unknown[0], known))
+        return function(*args, **kwargs)
+
+    return with_known
+
+
+def about_option(function: str, option: str, known: Sequence[str]) -> str:
+    """What to do about an option that a function does not have.
+
+    >>> about_option("check", "params", ["draws", "target", "n_bootstrap"])
+    "sw.check has no option 'params'. It is one of sw.from_numpyro:
+    sw.check(*sw.from_numpyro(..., params=...))."
+    >>> about_option("check", "bootstraps", ["draws", "target", "n_bootstrap"])
+    "sw.check has no option 'bootstraps'. Did you mean n_bootstrap?"
+    """
+    said = f"sw.{function} has no option {option!r}."
+    owner = ELSEWHERE.get(option)
+    if owner == "Target":
+        call = f"sw.{function}(draws, sw.Target(log_density, {option}=...))"
+        return f"{said} It is one of sw.Target: {call}."
+    if owner is not None:
+        return f"{said} It is one of sw.{owner}: sw.{function}(*sw.{owner}(..., {option}=...))."
+    near = get_close_matches(option, known, 1)
+    return f"{said} Did you mean {near[0]}?" if near else f"{said} It has {', '.join(known)}."
