@@ -36,9 +36,7 @@ def _mass(mode: ModeResult) -> str:
     return f"about {mode.mass:.2f} ({mode.mass_low:.2f} to {mode.mass_high:.2f}) of the mass"
 
 
-def mode_verdict(
-    mode: ModeResult, found: ModesFound, label: Callable[[str], str] = str
-) -> str:
+def mode_verdict(mode: ModeResult, found: ModesFound, label: Callable[[str], str] = str) -> str:
     """What the density has in a mode, and what the draws have.
 
     Shares of the mass are shares of the modes that were looked at. Where there are others, or where
