@@ -18,7 +18,7 @@ from benchmarks.survey_recipe import ADAPTATION, DRAWS, Recipe
 from steinwise.testing import ExactTarget
 
 
-def _recipe(kernel: Callable[..., Any], **options: Any) -> Recipe:
+def _recipe(kernel: Callable[..., Any], settings: str = "defaults", **options: Any) -> Recipe:
     def prepare(target: ExactTarget) -> tuple[Callable[[int], np.ndarray], str]:
         made = kernel(potential_fn=lambda x: -target.log_density(x), **options)
         together = made.is_ensemble_kernel
@@ -33,8 +33,7 @@ def _recipe(kernel: Callable[..., Any], **options: Any) -> Recipe:
 
         runner = ensemble_runner if together else chain_runner
         run = runner(target, Sampler(step, adapted, lambda state: state.z), DRAWS)
-        settings = f"{WALKERS} walkers" if together else "defaults"
-        return run, f"{settings}, {', '.join(options)}" if options else settings
+        return run, f"{WALKERS} walkers" if together else settings
 
     return Recipe(prepare)
 
@@ -42,6 +41,7 @@ def _recipe(kernel: Callable[..., Any], **options: Any) -> Recipe:
 RECIPES: dict[str, Recipe] = {
     "NUTS": _recipe(NUTS),
     "HMC": _recipe(HMC),
+    "HMC, shorter": _recipe(HMC, "trajectory pi / 2, not 2 pi", trajectory_length=np.pi / 2),
     "BarkerMH": _recipe(BarkerMH),
     "SA": _recipe(SA),
     "AIES, differential evolution": _recipe(AIES),
