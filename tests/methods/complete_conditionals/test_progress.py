@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import steinwise as sw
-from steinwise.methods.complete_conditionals.slab_pass import SLAB_LINES, slab_rows
+from steinwise.methods.complete_conditionals import statistic
+from steinwise.methods.complete_conditionals.slab_pass import SLAB_LINES, SlabPass, slab_rows
 
 
 def test_bars_say_what_is_done(capsys: pytest.CaptureFixture[str]) -> None:
@@ -24,3 +25,23 @@ def test_a_slab_is_a_small_part_of_long_work(n: int, d: int) -> None:
     rows = slab_rows(n, d, d, 2**30)
     assert rows * d <= max(SLAB_LINES, n * d / 20 + d)
     assert rows <= n / 3
+
+
+def test_a_bar_moves_every_few_seconds_of_long_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches few lines of a slow density in one slab, whose bar stands still until the end."""
+    draws, target = np.random.default_rng(0).normal(size=(500, 2)), sw.Gaussian([0, 0], np.eye(2))
+    whole, slabs = SlabPass.__call__, []
+
+    def counted(self: SlabPass, start: int, x: np.ndarray, *args, **options):
+        slabs.append(len(x))
+        return whole(self, start, x, *args, **options)
+
+    monkeypatch.setattr(SlabPass, "__call__", counted)
+    quiet = sw.check(draws, target, n_bootstrap=99)
+    assert slabs == [500]
+    slabs.clear()
+    monkeypatch.setattr(statistic, "seconds_ahead", lambda *_: 100.0)
+    shown = sw.check(draws, target, n_bootstrap=99, progress=True)
+    assert slabs == [20] * 25
+    assert shown.pvalue == quiet.pvalue
+    assert shown.statistic == pytest.approx(quiet.statistic, rel=1e-12)

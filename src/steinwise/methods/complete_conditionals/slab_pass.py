@@ -58,14 +58,18 @@ class SlabResult(NamedTuple):
     kept: np.ndarray
 
 
-def slab_rows(n: int, dim: int, lines: int, memory: int) -> int:
+def slab_rows(n: int, dim: int, lines: int, memory: int, slabs: int = 1) -> int:
     """Rows of a slab: as many as memory allows, and few enough to show progress.
+
+    `slabs` are at least as many as there should be.
 
     >>> slab_rows(4000, 10, 10, 2**30), slab_rows(2000, 100, 100, 2**30)
     (1638, 163)
+    >>> slab_rows(4000, 10, 10, 2**30, slabs=40)
+    100
     """
     most = min(memory // SLAB_SHARE, MOST_SLAB_BYTES) // (8 * max(dim, lines))
-    return max(1, min(most, max(-(-n // 20), SLAB_LINES // lines)))
+    return max(1, min(most, max(-(-n // 20), SLAB_LINES // lines), -(-n // slabs)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +83,10 @@ class SlabPass:
     kept: Int[np.ndarray, " m"]  # the draws of which something is kept
     run: RunOptions
 
-    def over(self, samples: Samples, meter: "tqdm", *, in_part: bool) -> PassResult | None:
-        """Go through all draws.
+    def over(
+        self, samples: Samples, meter: "tqdm", *, in_part: bool, slabs: int = 1
+    ) -> PassResult | None:
+        """Go through all draws, in at least so many slabs.
 
         When interrupted, return what was found until then if that is enough for a verdict; or, if
         `in_part` is False, None.
@@ -93,7 +99,7 @@ class SlabPass:
         done = 0
         try:
             for span, slab in samples.map_scored_slabs(
-                on_slab, slab_rows(samples.n, samples.dim, count, self.run.memory)
+                on_slab, slab_rows(samples.n, samples.dim, count, self.run.memory, slabs)
             ):
                 if slab.sums is not None:
                     sums.part(slab.touched).add(slab.sums)

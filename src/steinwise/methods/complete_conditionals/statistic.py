@@ -60,6 +60,8 @@ FEW_DRAWS, FINE_BATCHES, COARSE_BATCHES = 512, 128, 64
 # Draws whose lines are followed where not all are: at least this many, and less than twice as many.
 FOLLOWED_DRAWS = 1000
 
+SECONDS_OF_A_SLAB = 4  # where lines take long: a bar without an estimate looks stuck
+
 Follow = Literal["none", "some", "all"]  # of the draws' lines
 
 
@@ -255,7 +257,7 @@ class TransportedStatistic(AbstractStatistic):
         """
         source, samples = use.source, use.samples
         try:
-            self._announce(use)
+            slabs = self._announce(use)
         except KeyboardInterrupt:
             if in_part:
                 raise
@@ -274,7 +276,7 @@ class TransportedStatistic(AbstractStatistic):
                 for part in chunks(len(lines.labels), self.run.memory // (2 * bytes_per_line)):
                     some = lines.part(part)
                     slab_pass = SlabPass(source, some, features, some_batches, use.kept, self.run)
-                    result = slab_pass.over(samples, meter, in_part=in_part)
+                    result = slab_pass.over(samples, meter, in_part=in_part, slabs=slabs)
                     if result is None:
                         return
                     yield some, features, result
@@ -282,16 +284,21 @@ class TransportedStatistic(AbstractStatistic):
                         return
                     in_part = False
 
-    def _announce(self, use: SourceUse) -> None:
-        """Where progress is shown: how long the lines will take, if that is long."""
+    def _announce(self, use: SourceUse) -> int:
+        """Where progress is shown: how long the lines will take, if that is long.
+
+        Returns the number of slabs in which a bar moves every few seconds then.
+        """
         followed = isinstance(use.source, FollowedLines)
         if not (followed and self.run.shows_progress) or use.samples.on_cluster:
-            return
+            return 1
         seconds = seconds_ahead(use.source, self.line_sets, use.samples)
-        if seconds is not None:
-            fewer = -(-self.samples.n // step_between_followed(self.samples.n))
-            fewer = fewer if use.step == 1 and fewer < self.samples.n else None
-            self.run.announce(time_ahead(seconds, use.samples.n, fewer, self.uses_scores))
+        if seconds is None:
+            return 1
+        fewer = -(-self.samples.n // step_between_followed(self.samples.n))
+        fewer = fewer if use.step == 1 and fewer < self.samples.n else None
+        self.run.announce(time_ahead(seconds, use.samples.n, fewer, self.uses_scores))
+        return -(-int(seconds) // SECONDS_OF_A_SLAB)
 
 
 def step_between_followed(draws: int) -> int:
