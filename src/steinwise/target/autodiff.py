@@ -432,7 +432,7 @@ class Target(AbstractTarget):
         plan = self._plan(d)
         function = self._compile(kind, plan)
         size = points_per_call(count, d, memory, sizes)
-        results = call_in_chunks(function, points, count, size, wide=plan.wide)
+        results = call_in_chunks(function, points, count, size, wide=plan.wide, with_count=True)
         return results.astype(np.float64, copy=False)
 
     def _compile(self, kind: str, plan: DifferentiationPlan) -> Callable[..., Array]:

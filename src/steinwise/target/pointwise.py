@@ -20,10 +20,12 @@ from steinwise.target.derivatives import (
 from steinwise.target.differentiation import DifferentiationPlan
 
 # Evaluations in one compiled call; the largest that can be filled is used. Few sizes mean few
-# compilations, and at most half of the work is padding.
+# compilations.
 POINTS_PER_CALL = (256, 2048, 16384)
 POINTS_PER_STEP = (32, 256)  # the same where many calls follow each other, as in a search
-POINTS_PER_BATCH = 256  # evaluations vectorised together inside a call: more would only use memory
+# Evaluations vectorised together inside a call, on a CPU: a gradient takes as long with 256, and
+# the last batch, which is filled up, less.
+POINTS_PER_BATCH = 64
 COPIES_PER_POINT = 32  # of a point's size: room for what a density computes on the way
 
 
@@ -34,7 +36,7 @@ def compile_over_points(
     lines: Callable | None,
     conditionals: Callable | None,
 ) -> Callable[..., Array]:
-    """A compiled function of many points, one per row of its arguments.
+    """A compiled function of many points, one per row of its arguments, after how many they are.
 
     Kinds are "value" and "score" of (x), and "value and score" of (x), both in one vector; "block"
     of (x, block, y); "line" of (x, j, y), the slope alone; "line value" of (x, j, y) and
@@ -88,19 +90,33 @@ def points_per_call(
     return min(filled, int(np.clip(memory // (8 * d * COPIES_PER_POINT), 1, largest)))
 
 
-def _map_points(function: Callable, *points: Array) -> Array:
-    """`function(*point)` for every row of the arguments, a batch at a time to bound the memory."""
+def _map_points(function: Callable, filled: Array, *points: Array) -> Array:
+    """`function(*point)` for the first rows of the arguments, a batch at a time.
+
+    Batches bound the memory; those after the rows that are `filled` cost nothing.
+    """
     count = len(points[0])
     traced = jax.make_jaxpr(function)(*(a[0] for a in points))
     function = jaxpr_as_fun(traced)
-    if jax.default_backend() == "cpu" and adds_at_indices(traced.jaxpr):
-        return jax.lax.map(lambda point: function(*point)[0], points)
-    batch = min(POINTS_PER_BATCH, count)
+    on_cpu = jax.default_backend() == "cpu"
+    batch = min(POINTS_PER_BATCH if on_cpu else POINTS_PER_CALL[0], count)
+    if on_cpu and adds_at_indices(traced.jaxpr):
+        batch = 1
     padding = -count % batch
     padded = [jnp.concatenate([a, jnp.repeat(a[-1:], padding, axis=0)]) for a in points]
-    batches = tuple(a.reshape(-1, batch, *a.shape[1:]) for a in padded)
-    (out,) = jax.lax.map(lambda rows: jax.vmap(function)(*rows), batches)
-    return out.reshape(-1, *out.shape[2:])[:count]
+    (type_of_one,) = traced.out_avals
+    empty = jnp.zeros((count + padding, *type_of_one.shape), type_of_one.dtype)
+
+    def add_batch(i: Array, out: Array) -> Array:
+        rows = [jax.lax.dynamic_slice_in_dim(a, i * batch, batch) for a in padded]
+        if batch == 1:
+            (one,) = function(*(a[0] for a in rows))
+            found = one[None]
+        else:
+            (found,) = jax.vmap(function)(*rows)
+        return jax.lax.dynamic_update_slice_in_dim(out, found, i * batch, 0)
+
+    return jax.lax.fori_loop(0, -(-filled // batch), add_batch, empty)[:count]
 
 
 def adds_at_indices(jaxpr: Any) -> bool:
