@@ -165,19 +165,21 @@ def moment_errors(
         )
     centre, scale = x.mean(axis=0), x.std(axis=0)
     z, s = (x - centre) / scale, scores * scale
-    combinations = np.eye(d)
+    weights, means, spread, combined = np.eye(d), centre, scale, z
     if directions is not None:
-        combinations = np.concatenate([combinations, directions], axis=1)
-    spread = (z @ (scale[:, None] * combinations)).std(axis=0)
-    weights = scale[:, None] * combinations / spread
-    combined = z @ weights  # what is compared: of mean 0 and sd 1
+        along = z @ (scale[:, None] * directions)
+        lengths = along.std(axis=0)
+        spread, means = np.append(scale, lengths), np.append(centre, centre @ directions)
+        weights = np.concatenate([weights, scale[:, None] * directions / lengths], axis=1)
+        combined = np.concatenate([z, along / lengths], axis=1)  # what is compared: of sd 1
     m = combined.shape[1]
     basis = Basis.of(s)
     room = n // DRAWS_PER_TERM - _fewest_terms(d) + 1
     if rich:
         kernel = kernel_terms(z, s)[:, : room // 3]
         basis, room = basis.extended(kernel), room - kernel.shape[1]
-    towards = weights.T @ scores_to_coordinates(z, s)
+    towards = scores_to_coordinates(z, s)
+    towards = np.concatenate([towards, weights[:, d:].T @ towards])
     strength = np.abs(towards) * np.sqrt((s**2).mean(axis=0))
     affordable = room // 2 if rich else min(room, max(1, TERMS_OF_ALL // d))
     count = min(d, MOST_PARTNERS, affordable)
@@ -195,8 +197,7 @@ def moment_errors(
         values[:, block], unexplained[:, block] = fit.values.T, fit.unexplained.T
         by_batch = _without(fit.values, fit.contributions, batches)
         without[..., block] = np.moveaxis(by_batch, 2, 0)
-    located = combined, centre @ combinations, spread
-    return _compared(*located, values, without, unexplained, batches)
+    return _compared(combined, means, spread, values, without, unexplained, batches)
 
 
 class _Lines(NamedTuple):
