@@ -33,3 +33,21 @@ def test_values_along_lines_are_those_of_the_density(density, lines) -> None:
     points = X[ROWS][:, None, None] + STEPS[..., None] * along[:, None]
     expected = target.log_values(points.reshape(-1, 3)).reshape(STEPS.shape)
     np.testing.assert_allclose(series.values(ROWS, STEPS), expected, rtol=1e-12)
+
+
+def with_shared_factor(x):
+    """A factor that only the first coordinate moves."""
+    matrix = jnp.diag(jnp.exp(jnp.arange(2.0) * x[0])) + 0.3
+    return -jnp.sum(jnp.cosh(jnp.linalg.cholesky(matrix) @ x[1:])) - jnp.sum(x**2)
+
+
+def test_slopes_are_the_same_once_a_factor_is_shared() -> None:
+    """Nodes on lines that leave a factor as it is are computed with that of the draw."""
+    lines = np.array([[2, 0], [1, 2], [0, 1], [1, 1], [0, 0]])
+    points = np.random.default_rng(2).normal(size=(5, 2, 11))
+    target = sw.Target(with_shared_factor)
+    before = target.line_values(X, lines, points)
+    assert target.line_series(X, np.arange(3), 6) is not None
+    after = target.line_values(X, lines, points)
+    for alone, shared in zip(before, after, strict=True):
+        np.testing.assert_allclose(shared, alone, rtol=1e-11, atol=1e-11)

@@ -42,13 +42,10 @@ def call_in_chunks(
     size: int,
     *,
     wide: bool = True,
-    with_count: bool = False,
 ) -> np.ndarray:
     """Call `function(*rows_at(index))` on the rows 0 to `count`, `size` of them at a time.
 
-    The result for a row must not depend on the other rows, but for rounding. A function that can
-    leave out the copies at the end is called `with_count`, the number of rows before them, as its
-    first argument.
+    The result for a row must not depend on the other rows, but for rounding.
 
     >>> call_in_chunks(lambda x: 2 * x, rows_of(np.arange(5)), 5, 2).tolist()
     [0, 2, 4, 6, 8]
@@ -57,10 +54,8 @@ def call_in_chunks(
     with precision(wide):
         for span in chunks(count, size):
             index = np.resize(np.arange(span.start, span.stop), size)
-            filled = span.stop - span.start
-            before = (filled,) if with_count else ()
-            results = np.asarray(function(*before, *rows_at(index)))
-            pieces.append(results[:filled])
+            results = np.asarray(function(*rows_at(index)))
+            pieces.append(results[: span.stop - span.start])
     return np.concatenate(pieces)
 
 

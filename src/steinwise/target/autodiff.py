@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array
 
-from steinwise._internal.compiled import call_in_chunks, precision, rows_of
+from steinwise._internal.compiled import precision, rows_of
 from steinwise._internal.validation import require_function
 from steinwise.errors import InputError, TargetError
 from steinwise.target.at_draws import ScoresAtDraws
@@ -23,8 +23,11 @@ from steinwise.target.differentiation import DifferentiationPlan, check_lines, p
 from steinwise.target.host import HostTarget
 from steinwise.target.indexing import require_indices_inside
 from steinwise.target.pointwise import (
+    POINTS_PER_BATCH,
     POINTS_PER_CALL,
+    POINTS_PER_SMALL_BATCH,
     POINTS_PER_STEP,
+    call_over_points,
     compile_over_points,
     points_per_call,
 )
@@ -263,7 +266,8 @@ class Target(AbstractTarget):
         n, d = x.shape
         if not self.has_scores(d):
             return None
-        both = self._at_points("value and score", d, memory, n, rows_of(x), POINTS_PER_STEP)
+        sizes = POINTS_PER_STEP, POINTS_PER_SMALL_BATCH
+        both = self._at_points("value and score", d, memory, n, rows_of(x), sizes)
         return both[:, 0], both[:, 1:]
 
     def line_scores(
@@ -294,8 +298,22 @@ class Target(AbstractTarget):
             return None, self._on_lines("line", x, y, index, memory)
         if not self.has_scores(x.shape[1]):
             return self._on_lines("line level", x, y, index, memory), None
-        values_and_slopes = self._on_lines("line value", x, y, index, memory)
-        return values_and_slopes[..., 0], values_and_slopes[..., 1]
+        plan = self._known_series(x.shape[1])
+        lines = np.broadcast_to(index, y.shape[:2])
+        shared = np.zeros(lines.shape, bool) if plan is None else ~plan.moves_lapack[lines]
+        if plan is None or not plan.uses_lapack or not shared.any():
+            found = self._on_lines("line value", x, y, index, memory)
+            return found[..., 0], found[..., 1]
+        found = np.empty((*y.shape, 2))
+        row, column = np.nonzero(shared)
+        j = lines[row, column]
+        steps = y[row, column] - x[row, j][:, None]
+        found[row, column] = plan.values_and_slopes(x[row], j, steps)
+        if not shared.all():
+            row, column = np.nonzero(~shared)
+            given = x[row], y[row, column][:, None], lines[row, column][:, None]
+            found[row, column] = self._on_lines("line value", *given, memory)[:, 0]
+        return found[..., 0], found[..., 1]
 
     def outcome_values(
         self,
@@ -331,8 +349,8 @@ class Target(AbstractTarget):
         plan = self._series(d, order)
         if plan is None or (directions.ndim == 2 and not plan.supported.all()):
             return None
-        point_by_point = functools.partial(self._values_along, x, directions)
         if directions.ndim == 2:
+            point_by_point = functools.partial(self._values_along, x, directions)
 
             def direction_values(rows: np.ndarray, steps: np.ndarray) -> np.ndarray:
                 return plan.direction_values(x[rows], directions, steps)
@@ -344,14 +362,22 @@ class Target(AbstractTarget):
             )
 
         def values(rows: np.ndarray, steps: np.ndarray) -> np.ndarray:
-            everywhere = np.zeros((len(rows), d, steps.shape[2]))
-            everywhere[:, directions] = steps
-            return plan.coordinate_values(x[rows], everywhere)[:, directions]
+            alone = plan.moves_lapack[directions]
+            found = np.empty(steps.shape)
+            if alone.any():
+                lines = directions[alone]
+                found[:, alone] = self._values_along(x, lines, rows, steps[:, alone])
+            if not alone.all():
+                everywhere = np.zeros((len(rows), d, steps.shape[2]))
+                everywhere[:, directions] = steps
+                together = plan.coordinate_values(x[rows], everywhere)[:, directions]
+                found[:, ~alone] = together[:, ~alone]
+            return found
 
         return LineSeries(
             plan.coordinate_series(x)[:, directions],
             plan.cost * n * len(directions) / d,
-            point_by_point if plan.uses_lapack else values,
+            values,
         )
 
     def _values_along(
@@ -375,6 +401,11 @@ class Target(AbstractTarget):
             with precision():
                 cache[key] = plan_series(self.log_density, d, order)
         return cache[key]
+
+    def _known_series(self, d: int) -> SeriesPlan | None:
+        """A plan of series that was made before, which knows what each line leaves as it is."""
+        cache: dict = self._compiled  # type: ignore[attr-defined]
+        return next((cache[key] for key in cache if key[:2] == ("series", d)), None)
 
     def block_scores(
         self,
@@ -425,14 +456,14 @@ class Target(AbstractTarget):
         d: int,
         memory: int,
         count: int,
-        points: Callable[[np.ndarray], tuple[np.ndarray | None, ...]],
-        sizes: tuple[int, ...] = POINTS_PER_CALL,
+        points: Callable[[np.ndarray], tuple[np.ndarray, ...]],
+        sizes: tuple[int, int] = (POINTS_PER_CALL, POINTS_PER_BATCH),
     ) -> np.ndarray:
         """A function at points; `points(i)` gives the arguments of those numbered i, a row each."""
         plan = self._plan(d)
         function = self._compile(kind, plan)
-        size = points_per_call(count, d, memory, sizes)
-        results = call_in_chunks(function, points, count, size, wide=plan.wide, with_count=True)
+        size, batch = points_per_call(d, memory, *sizes)
+        results = call_over_points(function, points, count, size, batch, wide=plan.wide)
         return results.astype(np.float64, copy=False)
 
     def _compile(self, kind: str, plan: DifferentiationPlan) -> Callable[..., Array]:

@@ -37,7 +37,15 @@ def walk(x: jax.Array) -> jax.Array:
     return jnp.sum(jax.lax.scan(step, x[0], x[1:])[1]) - x[0] ** 2
 
 
-@pytest.mark.parametrize("log_density", [hierarchical, regression, with_branches, walk])
+def with_thresholds(x: jax.Array) -> jax.Array:
+    """What only a comparison sees moves nothing, but must be computed anew."""
+    above = jnp.exp(x[0]) * x[1] > 0.3
+    return -jnp.sum((DESIGN @ x) ** 2) + jnp.where(above, x[2], 2.0)
+
+
+@pytest.mark.parametrize(
+    "log_density", [hierarchical, regression, with_branches, with_thresholds, walk]
+)
 def test_values_along_coordinates(log_density) -> None:
     """Catches a value that is not moved, and entries that are summed up for the wrong line."""
     rng = np.random.default_rng(2)
@@ -62,3 +70,33 @@ def test_values_along_directions(log_density) -> None:
         moved = x[:, None, None] + steps[..., None] * directions[:, None]
         expected = jax.vmap(log_density)(jnp.asarray(moved.reshape(-1, D)))
     np.testing.assert_allclose(found.ravel(), expected, rtol=1e-12, atol=1e-12)
+
+
+def latent_process(x: jax.Array) -> jax.Array:
+    """A factor that the first two coordinates move, and the others do not."""
+    places = jnp.arange(D - 2.0)
+    distances = (places[:, None] - places) ** 2
+    kernel = jnp.exp(0.3 * x[0] - 0.1 * distances * jnp.exp(0.2 * x[1]))
+    logits = jnp.linalg.cholesky(kernel + 0.1 * jnp.eye(D - 2)) @ x[2:]
+    return -jnp.sum(jnp.logaddexp(0.0, logits)) - 0.5 * x @ x
+
+
+def test_a_factor_that_a_line_does_not_move_is_left_as_it_is() -> None:
+    """Catches lines that move the factor after all, and slopes of the wrong coordinate."""
+    rng = np.random.default_rng(4)
+    x, steps = rng.normal(size=(20, D)), rng.normal(size=(20, 11))
+    coordinates = rng.integers(2, D, 20)
+    points = np.repeat(x[:, None], 11, axis=1)
+    points[np.arange(20), :, coordinates] += steps
+    with jax.enable_x64(True):
+        plan = plan_series(latent_process, D, 2)
+        assert plan.uses_lapack
+        assert plan.moves_lapack.tolist() == [True, True] + [False] * (D - 2)
+        found = plan.values_and_slopes(x, coordinates, steps)
+        along = plan.coordinate_values(x, np.repeat(steps[:, None], D, axis=1))
+        flat = jnp.asarray(points.reshape(-1, D))
+        values, slopes = jax.vmap(jax.value_and_grad(latent_process))(flat)
+    np.testing.assert_allclose(found[..., 0].ravel(), values, rtol=1e-12)
+    own = np.asarray(slopes).reshape(20, 11, D)[np.arange(20), :, coordinates]
+    np.testing.assert_allclose(found[..., 1], own, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(along[np.arange(20), coordinates], found[..., 0], rtol=1e-12)

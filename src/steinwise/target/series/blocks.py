@@ -19,7 +19,8 @@ ROWS_PER_CALL = 512
 
 # On machines with few cores, batches of LAPACK calls and of Eigen's matrix products can wait for
 # each other's threads forever (seen with two cores and JAX 0.10, in plain derivatives as well). One
-# thread for Eigen prevents it for series; values along lines are then computed point by point.
+# thread for Eigen prevents it for series; values along lines that move what LAPACK computes are
+# computed point by point.
 LAPACK = frozenset({"cholesky", "triangular_solve", "lu", "eigh", "qr", "svd"})
 SINGLE_THREAD = {"xla_cpu_multi_thread_eigen": False}
 

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float
 from steinwise.target.series.groups import Colouring, Group
 from steinwise.target.series.interpreter import Interpreter, Step
 from steinwise.target.series.moving import Moving, Unsupported, affine, velocity
-from steinwise.target.series.program import Equation, Program
+from steinwise.target.series.program import PIECEWISE_CONSTANT, Equation, Program
 from steinwise.target.series.rules import ELEMENTWISE, LINEAR, RULES
 
 # The order at which a value shows whether it is still linear in the step.
@@ -35,13 +35,40 @@ def values_along(
         return _of_colours(program, group, group.colouring, values, steps)
     d = program.types[program.inputs[0]].shape[0]
     seeds = jax.nn.one_hot(group.coordinates, d, dtype=steps.dtype)
-    return jax.vmap(lambda seed, t: values_along_seed(program, values, seed, t))(seeds, steps)
+    equations = displaced_equations(program, group.moving)
+    return jax.vmap(lambda seed, t: values_along_seed(program, equations, values, seed, t))(
+        seeds, steps
+    )
+
+
+def displaced_equations(program: Program, moving: frozenset[int]) -> tuple[Equation, ...]:
+    """The equations to compute anew at a point where the values `moving` have moved.
+
+    Those that move, and all that depends on a comparison or a step of what has moved.
+    """
+    jumps: set[int] = set()
+    chosen = []
+    for equation in program.equations:
+        if not jumps.isdisjoint(equation.inputs):
+            jumps.update(equation.outputs)
+        elif moving.isdisjoint(equation.inputs):
+            continue
+        elif equation.name in PIECEWISE_CONSTANT or program.sensitive.isdisjoint(equation.outputs):
+            jumps.update(equation.outputs)
+        elif moving.isdisjoint(equation.outputs):
+            continue
+        chosen.append(equation)
+    return tuple(chosen)
 
 
 def values_along_seed(
-    program: Program, values: dict[int, Any], seed: Float[Array, " d"], t: Float[Array, " point"]
+    program: Program,
+    equations: Sequence[Equation],
+    values: dict[int, Any],
+    seed: Float[Array, " d"],
+    t: Float[Array, " point"],
 ) -> Float[Array, " point"]:
-    """log p at ``x + t seed``."""
+    """log p at ``x + t seed``, by the equations that a line may move."""
     (start,), (end,) = program.inputs, program.outputs
     interpreter = Interpreter(ELEMENTWISE, RULES, BEYOND_LINEAR)
     linear = {start: affine(values[start], seed, BEYOND_LINEAR)}
@@ -56,7 +83,7 @@ def values_along_seed(
         slope, base = velocity(linear[i]), values[i]
         return base + t.reshape(-1, *[1] * base.ndim) * slope, 0
 
-    for equation in program.equations:
+    for equation in equations:
         moved = [i for i in equation.inputs if i in linear or i in displaced]
         if not moved:
             continue

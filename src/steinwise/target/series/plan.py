@@ -7,7 +7,7 @@ from functools import cached_property
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from steinwise._internal.compiled import precision
 from steinwise.target.series.blocks import (
@@ -18,8 +18,9 @@ from steinwise.target.series.blocks import (
     compile_blocks,
 )
 from steinwise.target.series.cost import work
+from steinwise.target.series.displacement import displaced_equations
 from steinwise.target.series.groups import Group, find_groups
-from steinwise.target.series.line_values import compile_line_values
+from steinwise.target.series.line_values import compile_line_values, compile_single_lines
 from steinwise.target.series.moving import Unsupported
 from steinwise.target.series.passes import along_seeds, lines_of_group
 from steinwise.target.series.program import Program, trace
@@ -62,6 +63,27 @@ class SeriesPlan:
         """Whether many values along lines at once can wait for each other forever: see `blocks`."""
         return not LAPACK.isdisjoint(equation.name for equation in self.program.equations)
 
+    @cached_property
+    def moves_lapack(self) -> np.ndarray:
+        """The coordinates whose lines move a factorisation or its like, as a mask (d,).
+
+        Values along the other lines are computed with the factorisation of the draw.
+        """
+        mask = np.ones(self.d, dtype=bool)
+        for group in self._without_lapack:
+            mask[group.coordinates] = False
+        return mask
+
+    @cached_property
+    def _without_lapack(self) -> list[Group]:
+        return [
+            group
+            for group in self._groups
+            if LAPACK.isdisjoint(
+                equation.name for equation in displaced_equations(self.program, group.moving)
+            )
+        ]
+
     def coordinate_series(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d order"]:
         """c_k = (d/dt)^k log p(x + t e_j) / k! at t = 0, for k from 0 to the order.
 
@@ -87,12 +109,31 @@ class SeriesPlan:
     def coordinate_values(
         self, x: Float[np.ndarray, "n d"], steps: Float[np.ndarray, "n d point"]
     ) -> Float[np.ndarray, "n d point"]:
-        """log p(x + t e_j) at the steps t."""
+        """log p(x + t e_j) at the steps t; NaN along the coordinates in `moves_lapack`."""
         points = steps.shape[2]
         if (points,) not in self._values:
             with precision(self.wide):
-                self._values[points,] = compile_line_values(self.program, points, self._groups)
+                groups = self._without_lapack
+                self._values[points,] = compile_line_values(self.program, points, groups)
         return self._values[points,](x, steps)
+
+    def values_and_slopes(
+        self,
+        x: Float[np.ndarray, "n d"],
+        coordinates: Int[np.ndarray, " n"],
+        steps: Float[np.ndarray, "n point"],
+    ) -> Float[np.ndarray, "n point 2"]:
+        """log p(x + t e_j) and its slope at the steps t, along one coordinate of every draw.
+
+        The coordinates must not be in `moves_lapack`.
+        """
+        return self._single_lines(x, coordinates, steps)
+
+    @cached_property
+    def _single_lines(self) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
+        moving = frozenset[int]().union(*(group.moving for group in self._without_lapack))
+        with precision(self.wide):
+            return compile_single_lines(self.program, moving)
 
     def direction_values(
         self,
