@@ -165,6 +165,12 @@ def test_independent_false_takes_rows_as_one_chain():
     assert one.to_dict() == chain.to_dict()
 
 
+def test_few_draws_of_many_coordinates_may_be_transposed():
+    """A density that takes any number of coordinates cannot tell."""
+    with pytest.raises(sw.TooFewDraws, match=r"There are 400 coordinates: did you mean draws.T\?"):
+        sw.check(_draws(400).T, _log_density)
+
+
 def test_independent_false_keeps_the_names_of_a_data_frame():
     frame = pd.DataFrame(_draws(400), columns=["mu", "tau"])
     result = sw.check(frame, STANDARD, method=_own_conditionals(0.0), independent=False)

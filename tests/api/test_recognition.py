@@ -61,6 +61,7 @@ PYMC_MODEL = of_library("pymc.model.core", "Model")
         (of_library("numpyro.infer.svi", "SVI"), None, r"params=svi_result.params"),
         (of_library("numpyro.infer.svi", "SVI"), object(), r"of type SVI.*params=svi_result"),
         (of_library("numpyro.infer.svi", "SVIRunResult"), log_density, r"params=svi_result"),
+        (of_library("numpyro.infer.autoguide", "AutoGuide"), None, r"params=svi_result"),
         (of_library("pymc.variational.opvi", "Approximation"), PYMC_MODEL, r"\.sample\(1000\)"),
         (of_library("arviz.data", "InferenceData"), None, r"sw.check\(idata, model\)"),
         (of_library("arviz.data", "InferenceData"), log_density, "sw.from_arviz"),

@@ -136,6 +136,12 @@ def test_verdicts_name_coordinates_as_the_table_does() -> None:
     assert "log(tau)" in result["direction 1"].name
     assert " tau" not in str(result)
     assert result.plot_pair("mu", "tau").axes[0].get_xlabel() == "log(tau)"
+    # what is printed can be asked for
+    assert result["log(tau)"] == result["tau"]
+    assert result.plot_pair("mu", "log(tau)").axes[0].get_xlabel() == "log(tau)"
+    assert result.plot_pit("log(tau)").axes[0].get_xlabel().startswith("place of log(tau)")
+    assert result.plot_witness("log(tau)").axes[0].get_xlabel() == "log(tau)"
+    assert result.influential(1, "log(tau)")[0].coordinate == "tau"
 
 
 def test_bars_are_shown_in_notebooks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,8 +34,8 @@ def recognised(draws: Any, target: Any, independent: bool | None = None) -> tupl
     >>> recognised(pair, None) == pair
     True
     """
-    _refuse_swapped(draws, target)
     _refuse_fit(draws)
+    _refuse_swapped(draws, target)
     if target is None:
         return _by_itself(draws)
     adapter = _adapter_of(draws, target)
@@ -105,7 +105,7 @@ def _from_torch(
 
 def _refuse_fit(draws: Any) -> None:
     """Refuse a variational fit, from which draws have yet to be taken."""
-    if _is(draws, ("numpyro", "SVI"), ("numpyro", "SVIRunResult")):
+    if _is(draws, ("numpyro", "SVI"), ("numpyro", "SVIRunResult"), ("numpyro", "AutoGuide")):
         raise InputError(
             f"draws is of type {type(draws).__name__}, which does not hold both its parameters and "
             "its data: sw.check(*sw.from_numpyro(svi, params=svi_result.params, args=(...))), with "
@@ -148,8 +148,9 @@ def _about_dict(draws: Mapping[Any, Any]) -> str:
 
 def _is_density(thing: Any) -> bool:
     # a Samples or an array is not callable
+    # nor is a class, such as MCMC in place of an MCMC, a density
     return isinstance(thing, AbstractTarget) or (
-        callable(thing) and not isinstance(thing, Samples) and not hasattr(thing, "position")
+        callable(thing) and not isinstance(thing, Samples | type) and not hasattr(thing, "position")
     )
 
 

@@ -137,9 +137,11 @@ def _require_batches(
     if batches.count >= least:
         return
     if samples.independent:
+        turned = samples.n < least <= samples.dim
+        hint = f" There are {samples.dim} coordinates: did you mean draws.T?" if turned else ""
         raise TooFewDraws(
             f"{samples.n} draws make {batches.count} batches of {length}: a calibrated verdict "
-            f"needs at least {least} batches, that is {length * least} independent draws."
+            f"needs at least {least} batches, that is {length * least} independent draws.{hint}"
         )
     per_chain = length * -(-least // samples.n_chains)  # whole batches in every chain
     raise TooFewDraws(

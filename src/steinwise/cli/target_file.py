@@ -20,7 +20,9 @@ def split_target(spec: str) -> tuple[Path, str]:
     """The file and the name of FILE.py:NAME."""
     file, separator, name = spec.rpartition(":")
     if not separator or not name.isidentifier():
-        raise InputError(f"the target is {spec!r}: expected FILE.py:NAME.")
+        raise InputError(
+            f"the target is {spec!r}: expected FILE.py:NAME, such as model.py:log_density."
+        )
     path = Path(file).absolute()
     if not path.exists():
         raise InputError(f"the target's file {file!r} does not exist.")

@@ -151,8 +151,10 @@ def coordinate_names(
     if len(labels) != d:
         swapped = len(labels) == n_draws
         hint = " There are as many draws as names: did you mean draws.T?" if swapped else ""
+        shown = ", ".join(map(repr, labels[:5])) + ", ..." * (len(labels) > 5) or "none"
         raise InputError(
-            f"{len(labels)} names were given for {d} coordinates: {labels[:5]}...{hint}"
+            f"{len(labels)} names were given for {d} coordinates: {shown}. Expected is one for "
+            f"each.{hint}"
         )
     if len(set(labels)) != d:
         repeated = next(name for name in labels if labels.count(name) > 1)

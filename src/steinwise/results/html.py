@@ -187,7 +187,7 @@ def _table(record: CheckRecord) -> Iterator[str]:
     )
     meaning = sizes_meaning(record)
     if meaning:
-        yield f"<p>{shown_text(meaning)}</p>"
+        yield f'<p class="optional">{shown_text(meaning)}</p>'  # as the columns that it explains
 
 
 def _rows(record: CheckRecord, ordered: Sequence[CoordinateResult]) -> Iterator[str]:
