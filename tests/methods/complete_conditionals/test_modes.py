@@ -158,6 +158,31 @@ def test_a_density_that_fails_far_out_is_no_error() -> None:
     assert not result.rejected
 
 
+def test_a_density_without_a_maximum_is_said() -> None:
+    """Once it rises without end far out, once it has a pole in the middle."""
+
+    def rising(x: np.ndarray) -> np.ndarray:
+        far = (np.abs(x) - 12) ** 2 / 2 - 36
+        return np.where(np.abs(x) < 6, -(x**2) / 2, far).sum(axis=1)
+
+    def rising_score(x: np.ndarray) -> np.ndarray:
+        return np.where(np.abs(x) < 6, -x, x - 12 * np.sign(x))
+
+    def pole(x: np.ndarray) -> np.ndarray:
+        squares = (x**2).sum(axis=1)
+        return -(squares + np.log(squares)) / 2
+
+    def pole_score(x: np.ndarray) -> np.ndarray:
+        return -x * (1 + 1 / (x**2).sum(axis=1, keepdims=True))
+
+    draws = np.random.default_rng(12).normal(size=(200, 2))
+    with pytest.warns(SteinwiseWarning, match="grows without bound"):  # along the lines of draws
+        endless = sw.check(draws, sw.Target.from_score(rising_score, rising), n_bootstrap=199)
+    assert "starts the density rises without end" in " ".join(str(endless).split())
+    peaked = sw.check(draws, sw.Target.from_score(pole_score, pole), n_bootstrap=199)
+    assert "arrived nowhere from 64 of 64 starts" in " ".join(str(peaked).split())
+
+
 @pytest.mark.parametrize("starts", ["no", [1.0, 2.0], np.full((2, 2), np.nan), np.zeros((0, 2))])
 def test_starts_that_are_no_points_are_refused(starts: object) -> None:
     with pytest.raises(InputError, match="starts is"):

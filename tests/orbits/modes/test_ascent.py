@@ -35,6 +35,19 @@ def test_a_density_without_end_has_no_maximum_and_says_so() -> None:
     assert not arrived.maximum.any()
 
 
+def test_a_rise_that_steepens_and_one_that_does_not_are_without_end() -> None:
+    def valley(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        far = np.abs(x[:, 0]) > 6
+        values = np.where(far, (np.abs(x[:, 0]) - 12) ** 2 - 72, -(x[:, 0] ** 2)) / 2
+        return values, np.where(far[:, None], x - 12 * np.sign(x), -x)
+
+    arrived = climb(valley, np.array([[20.0], [1.0], [-30.0]]))
+    assert arrived.unbounded.tolist() == [True, False, True]
+    assert arrived.maximum.tolist() == [False, True, False]
+    straight = climb(lambda x: (x[:, 0], np.ones(x.shape)), np.zeros((1, 1)))
+    assert straight.unbounded.all()
+
+
 def test_effort_is_bounded_and_starts_outside_the_support_are_left() -> None:
     calls = []
 
@@ -46,5 +59,6 @@ def test_effort_is_bounded_and_starts_outside_the_support_are_left() -> None:
 
     arrived = climb(half_line, np.array([[0.1], [-1.0], [30.0]]))
     assert arrived.maximum.tolist() == [True, False, True]
+    assert not arrived.unfinished.any()
     np.testing.assert_allclose(arrived.points[[0, 2]], 1.0, atol=0.02)
     assert len(calls) <= MOST_ROUNDS

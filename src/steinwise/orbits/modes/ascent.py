@@ -27,12 +27,16 @@ ValuesAndGradients = Callable[
 
 
 class Arrivals(NamedTuple):
-    """Where points arrived, and which of them are maxima, or went off without end."""
+    """Where points arrived, and which of them are maxima, or went off without end, or neither.
+
+    Points that start outside the support are none of these.
+    """
 
     points: Float[np.ndarray, "m d"]
     values: Float[np.ndarray, " m"]
     maximum: Bool[np.ndarray, " m"]
     unbounded: Bool[np.ndarray, " m"]
+    unfinished: Bool[np.ndarray, " m"]
 
 
 @dataclass(eq=False)
@@ -44,6 +48,7 @@ class _Climbers:
     gradient: np.ndarray
     done: np.ndarray
     maximum: np.ndarray
+    endless: np.ndarray  # whether the longest step that was tried was not long enough
     close: np.ndarray  # whether the last step promised next to no gain; twice in a row is a maximum
     direction: np.ndarray
     slope: np.ndarray
@@ -84,7 +89,8 @@ def climb(function: ValuesAndGradients, starts: Float[np.ndarray, "m d"]) -> Arr
         value,
         np.where(usable[:, None], gradient, 0.0),
         ~usable,
-        *(np.zeros(m, bool), np.zeros(m, bool), np.zeros((m, d)), np.zeros(m), np.ones(m)),
+        *(np.zeros(m, bool), np.zeros(m, bool), np.zeros(m, bool)),
+        *(np.zeros((m, d)), np.zeros(m), np.ones(m)),
         *(np.zeros(m), np.full(m, np.inf), np.zeros(m, int)),
         *(np.zeros((m, MEMORY, d)), np.zeros((m, MEMORY, d)), np.zeros((m, MEMORY))),
     )
@@ -95,9 +101,10 @@ def climb(function: ValuesAndGradients, starts: Float[np.ndarray, "m d"]) -> Arr
             break
         _advance(all_points, rows, function)
     far = np.abs(all_points.at).max(axis=1) > FAR
-    unbounded = usable & (far | (all_points.value == np.inf))
+    unbounded = usable & (far | all_points.endless | (all_points.value == np.inf))
     maximum = all_points.maximum & usable & ~unbounded
-    return Arrivals(all_points.at, all_points.value, maximum, unbounded)
+    unfinished = usable & ~maximum & ~unbounded
+    return Arrivals(all_points.at, all_points.value, maximum, unbounded, unfinished)
 
 
 def _advance(points: _Climbers, rows: np.ndarray, function: ValuesAndGradients) -> None:
@@ -120,6 +127,7 @@ def _advance(points: _Climbers, rows: np.ndarray, function: ValuesAndGradients) 
     given_up = searching[points.bisections[searching] >= MOST_BISECTIONS]
     points.done[given_up] = True
     points.maximum[given_up] = points.slope[given_up] < NEARLY
+    points.endless[given_up] = np.isinf(points.high[given_up]) & ~points.maximum[given_up]
 
     taken = ~(too_long | too_short)
     moved = rows[taken]

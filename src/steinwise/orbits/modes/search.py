@@ -100,7 +100,7 @@ def find_modes(
     counts = SearchCounts(
         starts=len(begin),
         unbounded=int(arrived.unbounded.sum()),
-        unfinished=int((~arrived.maximum & ~arrived.unbounded).sum()),
+        unfinished=int(arrived.unfinished.sum()),
         flat=flat,
         shoulders=summits.shoulders,
         left_out=summits.left_out,

@@ -95,10 +95,15 @@ def modes_sentences(
             "density came up in the search and got no further look: only the highest ones do, and "
             "there may be many more. How the whole mass is split is not known."
         )
-    if found.unbounded and len(found.modes) > 1:
+    if found.unbounded:
         yield (
             f"From {found.unbounded} of {found.starts} starts the density rises without end: it "
             "has no maximum there, and modes were not looked for beyond."
+        )
+    if 2 * found.unfinished > found.starts:
+        yield (
+            f"The search for modes arrived nowhere from {found.unfinished} of {found.starts} "
+            "starts within its effort: long ridges or poles of the density hide what else is there."
         )
 
 
