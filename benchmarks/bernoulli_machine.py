@@ -1,7 +1,7 @@
 """A Gaussian-Bernoulli machine with weights of +-1, and the states of its Gibbs sampler.
 
 p(x) is the sum over h in {-1, 1}^40 of exp(x' B h / 2 + b' x + c' h - |x|^2 / 2), with 50 visible
-units x: the benchmark of several papers on Stein discrepancies. It has thousands of modes, and no
+units x: the benchmark of several papers on Stein discrepancies. It has very many modes, and no
 right draws are known: the mean of log p still rises after 8000 sweeps of the sampler.
 """
 
