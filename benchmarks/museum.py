@@ -25,7 +25,7 @@ LEVEL = 1e-3  # of tests on chains, and of false alarms on right steps
 LENGTHS = (1000, 10_000, 40_000)  # draws of all chains together; the last where 10,000 show nothing
 THINNING = (5, 40, 200)  # steps from one draw to the next, more where chains are slow
 ENOUGH = 5000  # effective draws of 10,000, from which chains are not thinned further
-BLOCK = 5  # seeds from one writing of the file to the next
+BLOCK = 25  # seeds from one writing of the file to the next; each compiles anew
 
 
 def measure_chains(piece: Piece) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def measure_steps(piece: Piece, seeds: range, known: dict[str, Any]) -> dict[str
     By seed: the steps that it took to find the wrong step, or None; whether it found the right one.
     """
     wrong, right = piece.make(True), piece.make(False)
-    options: dict[str, Any] = {"steps": piece.steps, "chains": piece.chains}
+    options = _options(piece)
     test = repeatable(wrong.step, piece.target, init=wrong.init, position=wrong.position, **options)
     results = [test(seed) for seed in seeds]
     test = repeatable(
@@ -87,6 +87,7 @@ def measure_steps(piece: Piece, seeds: range, known: dict[str, Any]) -> dict[str
     alarms = known.get("alarms", []) + [not test(seed).passed for seed in seeds]
     found = [steps for steps in used if steps is not None]
     return {
+        **options,
         "seeds": len(used),
         "found": len(found),
         "median steps": float(np.median(found)) if found else None,
@@ -95,6 +96,10 @@ def measure_steps(piece: Piece, seeds: range, known: dict[str, Any]) -> dict[str
         "steps used": used,
         "alarms": alarms,
     }
+
+
+def _options(piece: Piece) -> dict[str, Any]:
+    return {"steps": piece.steps, "chains": piece.chains}
 
 
 def measure_right(seeds: int) -> dict[str, Any]:
@@ -115,21 +120,26 @@ def table(results: dict[str, dict[str, Any]]) -> str:
     """The file as a Markdown table."""
     columns = ["ksd at 1000", *(f"check at {n}" for n in LENGTHS)]
     lines = [
-        "| piece | after | R-hat | KSD, n = 1000 | check, n = 1000 | n = 10,000 | n = 40,000 | "
-        "effective of 10,000 | steps: found | median steps | false alarms |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| piece | after | chains x steps | found | median steps | false alarms | R-hat | "
+        "KSD, n = 1000 | check, n = 1000 | n = 10,000 | effective of these | n = 40,000 |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, row in results.items():
-        cells = [""] * (len(columns) + 2)
-        if chains := row.get("chains"):
-            effective = chains.get("effective draws")
-            rhat_of = f"{chains['rhat']:.3f}" if "rhat" in chains else ""
-            cells = [rhat_of, *(SAID[chains.get(column)] for column in columns)]
-            cells.append("" if effective is None else f"{effective:,.0f}")
-        steps = row["steps"]
+        steps, chains = row["steps"], row.get("chains", {})
         median = "" if steps["median steps"] is None else f"{steps['median steps']:,.0f}"
-        cells += [f"{steps['found']} of {steps['seeds']}", median]
-        cells.append(f"{steps['false alarms']} of {steps['seeds']}")
+        effective = chains.get("effective draws")
+        few, *checks = (SAID[chains.get(column)] for column in columns)
+        cells = (
+            f"{steps['chains']:,} x {steps['steps']}",
+            f"{steps['found']} of {steps['seeds']}",
+            median,
+            f"{steps['false alarms']} of {steps['seeds']}",
+            f"{chains['rhat']:.3f}" if "rhat" in chains else "",
+            few,
+            *checks[:2],
+            "" if effective is None else f"{effective:,.0f}",
+            checks[2],
+        )
         lines.append(f"| {name} | {row['source']} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -157,6 +167,8 @@ def main(seeds: int, only: str, chains: bool, right: int, show: bool) -> None:
     for last in range(BLOCK, seeds + BLOCK, BLOCK):  # some seeds of all pieces, then some more
         for piece in pieces:
             known = results.get(piece.name, {}).get("steps", {})
+            if not _options(piece).items() <= known.items():  # from before they were changed
+                known = {}
             more = range(len(known.get("steps used", [])), min(last, seeds))
             if more:
                 keep(piece, "steps", measure_steps(piece, more, known))

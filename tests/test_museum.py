@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks import RESULTS, museum
+from benchmarks.long_chains import Sampler
+from benchmarks.museum_distances import distances
 from benchmarks.museum_nuts import nuts_step
 from benchmarks.museum_pieces import PIECES
 
@@ -42,3 +44,12 @@ def test_the_committed_results_are_a_table():
     assert set(results) <= {piece.name for piece in PIECES}
     lines = museum.table(results).splitlines()
     assert len(lines) == 2 + len(results)
+
+
+def test_a_step_that_moves_nothing_has_no_distance():
+    """Catches draws that are compared with other functions of themselves."""
+    piece = PIECES[0]._replace(make=lambda _: Sampler(lambda _, x: x))
+    found = distances(piece, chains=2000)
+    assert max(found.values()) < 0.07  # the distance of 2000 from 2000 draws with p = 1e-4
+    moved = piece._replace(make=lambda _: Sampler(lambda _, x: x + 1.0))
+    assert max(distances(moved, chains=2000).values()) > 0.3
