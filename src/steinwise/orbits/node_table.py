@@ -9,9 +9,9 @@ from jaxtyping import Array, Float
 from steinwise._internal.compiled import call_in_chunks, rows_of
 from steinwise.orbits.nodes import NODES_PER_LINE
 
-# Lines in one compiled call: the largest of these that can be filled. So at most two shapes are
-# compiled, and from 512 lines on at most half of the work is padding.
-CALL_SIZES = (512, 4096)
+# Lines in one compiled call. One size, so that nodes compile once; calls of 4096 lines take as long
+# a line, or twice as long where their arrays leave the processor's cache.
+LINES_PER_CALL = 512
 
 
 class NodeTable(NamedTuple):
@@ -58,7 +58,7 @@ class NodeTable(NamedTuple):
 def for_each_line(
     function: Callable[..., Array], first: np.ndarray, *others: np.ndarray | None
 ) -> np.ndarray:
-    """A compiled function of lines, in calls of few sizes, so that it is rarely compiled.
+    """A compiled function of lines, in calls of one size, so that it is compiled once.
 
     The arrays begin with the axes (n, c), draws and lines, and so does the result.
     """
@@ -68,6 +68,5 @@ def for_each_line(
         None if array is None else array.reshape(count, *array.shape[2:])
         for array in (first, *others)
     ]
-    size = max((size for size in CALL_SIZES if size <= count), default=CALL_SIZES[0])
-    out = call_in_chunks(function, rows_of(*by_line), count, size)
+    out = call_in_chunks(function, rows_of(*by_line), count, LINES_PER_CALL)
     return out.reshape(*shape, *out.shape[1:])
