@@ -19,6 +19,9 @@ from benchmarks.measuring import against_bounds, bounds_table, in_new_process, m
 
 PATH = RESULTS / "first_calls.json"
 CHAINS, WARM_UP, DRAWS = 2, 300, 500
+# Some of these chains are too short for a verdict. It is not what is measured here, and batches of
+# a given length do the same work.
+BATCH_LENGTH = 20
 MOST = 15.0  # CPU seconds
 
 
@@ -46,9 +49,9 @@ def measure(name: str) -> dict[str, Any]:
     draws, target = sw.from_numpyro(mcmc)
     start = time.process_time()
     with warnings.catch_warnings(action="ignore", category=sw.SteinwiseWarning):
-        result = sw.check(draws, target, progress=False)
+        sw.check(draws, target, batch_length=BATCH_LENGTH, progress=False)
     seconds = time.process_time() - start
-    return {"d": draws.dim, "cpu_seconds": round(seconds, 2), "pvalue": result.pvalue}
+    return {"d": draws.dim, "cpu_seconds": round(seconds, 2)}
 
 
 @click.command()
@@ -68,6 +71,7 @@ def main(names: tuple[str, ...], job: str | None) -> None:
         seconds = {name: (row["cpu_seconds"], MOST) for name, row in results["models"].items()}
         results["figures"] = against_bounds(seconds)
         PATH.write_text(json.dumps(results, indent=1) + "\n")
+        click.echo(f"{name}: {results['models'][name]}")
     click.echo("\n".join(bounds_table(results["figures"])))
 
 
