@@ -40,8 +40,8 @@ class CheckResult(Shown, CheckRecord):
         """The verdict on a coordinate by its name or label, or on a direction by its number."""
         known = {c.name: c for c in self.findings.coordinates}
         known |= {name.split(" (")[0]: known[name] for name in self.direction_names}
-        name = self.name_of(name)
-        if name not in known:
+        name = self.findings.name_of(name)
+        if not isinstance(name, str) or name not in known:
             names = plots.listed_names([c.name for c in self.findings.coordinates])
             raise InputError(f"there is no coordinate {name!r}; there are {names}.")
         return known[name]
@@ -127,16 +127,18 @@ class CheckResult(Shown, CheckRecord):
 
     def plot_pit(self, coordinate: str) -> "Figure":
         """Where the draws of a coordinate, or direction, fall in the target's conditional."""
-        return plots.plot_pit(self, self.name_of(coordinate))
+        return plots.plot_pit(self, self.findings.name_of(coordinate))
 
     def plot_witness(self, coordinate: str, other: str | None = None) -> "Figure":
         """Where among the draws the misfit lies: along a coordinate, or over a pair of them."""
-        other = None if other is None else self.name_of(other)
-        return witness.plot_witness(self, self.name_of(coordinate), other)
+        other = None if other is None else self.findings.name_of(other)
+        return witness.plot_witness(self, self.findings.name_of(coordinate), other)
 
     def plot_pair(self, coordinate: str, other: str) -> "Figure":
         """A coordinate's place in its conditional against another coordinate."""
-        return plots.plot_pair(self, self.name_of(coordinate), self.name_of(other))
+        return plots.plot_pair(
+            self, self.findings.name_of(coordinate), self.findings.name_of(other)
+        )
 
     def __str__(self) -> str:
         return text.plain(text.check_report(self))

@@ -62,6 +62,18 @@ class Findings(HasContributions):
     labels: Mapping[str, str] = field(default_factory=dict)  # as printed, where not the name itself
     learning: Learning | None = None  # None where nothing was learned
 
+    def label(self, name: str) -> str:
+        """A name as it is printed: log(tau), where the coordinate is the logarithm of tau."""
+        return self.labels.get(name, name)
+
+    def name_of(self, given: str) -> str:
+        """The name of a coordinate that goes by its label, as it is printed."""
+        if not isinstance(given, str):
+            return given  # what asks for it says what was expected
+        names = {label: name for name, label in self.labels.items()}
+        known = {c.name for c in self.coordinates} | set(self.x_names)
+        return given if given in known else names.get(given, given)
+
 
 @dataclass(frozen=True)
 class DrawsSummary:

@@ -110,7 +110,8 @@ def verdict(record: CheckRecord) -> str:
 def tolerance_and_notes(record: CheckRecord) -> Iterator[str]:
     """What must be said with the verdict."""
     if record.tolerance is not None:
-        yield f"<p>{shown_text(wording.tolerance_sentence(record.tolerance, record.label))}</p>"
+        judged = wording.tolerance_sentence(record.tolerance, record.findings.label)
+        yield f"<p>{shown_text(judged)}</p>"
     for note in record.notes:
         yield f'<p class="note"><strong>Note:</strong> {shown_text(note)}</p>'
 
@@ -157,7 +158,7 @@ def _modes(record: CheckRecord) -> Iterator[str]:
     """What is said of modes, and the way between two of them."""
     if record.modes is None:
         return
-    sentences = list(wording.modes_sentences(record.modes, record.alpha, record.label))
+    sentences = list(wording.modes_sentences(record.modes, record.alpha, record.findings.label))
     if sentences:
         yield f"<h2>{PAGE['modes']}</h2>"
     for sentence in sentences:

@@ -75,7 +75,7 @@ def plot_pit(record: CheckRecord, coordinate: str, bins: int = 20) -> "Figure":
     coefficients = np.sqrt(2) * np.cos(np.pi * u[:, None] * order).mean(axis=0)
     ratio = 1 + np.sqrt(2) * np.cos(np.pi * grid[:, None] * order) @ coefficients
     ax.plot(grid, ratio, color=MISFIT, label=LABELS["ratio"])
-    set_label(ax.xaxis, record.label(coordinate), before, LABELS["conditional"])
+    set_label(ax.xaxis, record.findings.label(coordinate), before, LABELS["conditional"])
     ax.set_ylabel(LABELS["density of draws"])
     ax.legend(**LEGEND)
     return figure
@@ -129,8 +129,10 @@ def plot_pair(record: CheckRecord, coordinate: str, other: str) -> "Figure":
     for level, style in ((0.25, "--"), (0.5, "-"), (0.75, "--")):
         ax.axhline(level, color=REFERENCE, linewidth=0.8, linestyle=":")
         ax.plot(middles, [np.quantile(u[g], level) for g in groups], style, color=MISFIT)
-    set_label(ax.xaxis, record.label(other))
-    set_label(ax.yaxis, record.label(coordinate), LABELS["place of"], LABELS["conditional"])
+    set_label(ax.xaxis, record.findings.label(other))
+    set_label(
+        ax.yaxis, record.findings.label(coordinate), LABELS["place of"], LABELS["conditional"]
+    )
     ax.set_ylim(0, 1)
     return figure
 

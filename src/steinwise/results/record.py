@@ -65,16 +65,6 @@ class CheckRecord:
             c.name for c in self.findings.coordinates[len(self.findings.coordinates) - count :]
         )
 
-    def label(self, name: str) -> str:
-        """A name as it is printed: log(tau), where the coordinate is the logarithm of tau."""
-        return self.findings.labels.get(name, name)
-
-    def name_of(self, given: str) -> str:
-        """The name of a coordinate that goes by its label, as it is printed."""
-        names = {label: name for name, label in self.findings.labels.items()}
-        known = {c.name for c in self.findings.coordinates} | set(self.findings.x_names)
-        return given if given in known else names.get(given, given)
-
     @property
     def learned(self) -> tuple[LearnedConditional, ...]:
         """The model of each coordinate's conditional with its validation loss, where learned."""
@@ -125,7 +115,7 @@ class CheckRecord:
             )
         names = [c.name for c in self.findings.coordinates][: contributions.shape[1]]
         index = findings.draw_index
-        coordinate = None if coordinate is None else self.name_of(coordinate)
+        coordinate = None if coordinate is None else findings.name_of(coordinate)
         return ranked_draws(contributions, names, index, k, coordinate, summed=pit is None)
 
     @property

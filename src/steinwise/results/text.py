@@ -86,10 +86,12 @@ def check_report(record: CheckRecord) -> list[Line]:
         )
     if record.tolerance is not None:
         role = "misfit" if record.tolerance.answer == "beyond" else ""
-        lines += _paragraph(wording.tolerance_sentence(record.tolerance, record.label), role)
+        lines += _paragraph(
+            wording.tolerance_sentence(record.tolerance, record.findings.label), role
+        )
     if record.modes is not None:
         role = "misfit" if record.modes.flagged(record.alpha) else ""
-        for sentence in wording.modes_sentences(record.modes, record.alpha, record.label):
+        for sentence in wording.modes_sentences(record.modes, record.alpha, record.findings.label):
             lines += _paragraph(sentence, role)
     if record.findings.coordinates:
         lines += [Line(""), *_coordinate_table(record)]
@@ -153,7 +155,7 @@ def sizes_meaning(record: CheckRecord) -> str:
 def dominance(record: CheckRecord) -> str:
     """The draws that a misfit rests on; nothing where it is one of all draws."""
     draws = [
-        wording.draw_name(draw.chain, draw.draw, record.label(draw.coordinate))
+        wording.draw_name(draw.chain, draw.draw, record.findings.label(draw.coordinate))
         for draw in record.dominating
     ]
     if not draws:
@@ -185,7 +187,7 @@ def influence_rows(record: CheckRecord, draws: Sequence[InfluentialDraw]) -> lis
     rows = [("chain", "draw", "coordinate", "value", "share")]
     for one in draws:
         share = wording.UNKNOWN if one.share is None else f"{one.share:.2f}"
-        name = record.label(one.coordinate)
+        name = record.findings.label(one.coordinate)
         rows.append((str(one.chain), str(one.draw), name, f"{one.value:.3g}", share))
     return rows
 
@@ -273,14 +275,14 @@ def failed_assertion(record: CheckRecord, most: int) -> str:
     flagged = record.flagged
     lines = [wording.failed_assertion(p, record.alpha)]
     if record.tolerance is not None:
-        judged = [wording.tolerance_sentence(record.tolerance, record.label)]
+        judged = [wording.tolerance_sentence(record.tolerance, record.findings.label)]
         lines = judged if record.tolerance.answer == "beyond" else [*lines, f"  {judged[0]}"]
     for c in flagged[:most]:
         lines.append(f"  {printable(c.label)}: {c.verdict}, {wording.adjusted(c.adjusted_pvalue)}")
     lines += [f"  {line}" for line in wording.more_rows(len(flagged), most)]
     if record.modes is not None:
         wrong = record.modes.flagged(record.alpha)
-        sentences = (wording.mode_verdict(m, record.modes, record.label) for m in wrong)
+        sentences = (wording.mode_verdict(m, record.modes, record.findings.label) for m in wrong)
         lines += [f"  {sentence}" for sentence in islice(sentences, most)]
     if not flagged and not wording.misfit_of_modes(record.modes, record.alpha):
         lines.append(f"  {wording.NO_CULPRIT} ({record.description})")

@@ -51,8 +51,8 @@ def plot_witness(record: CheckRecord, coordinate: str, other: str | None = None)
             x[shown, j], x[shown, k], c=values[shown], s=8, cmap="PuOr_r", vmin=-reach, vmax=reach
         )
         figure.colorbar(cloud, ax=ax, label=what)
-        set_label(ax.yaxis, record.label(names[k]))
-    set_label(ax.xaxis, record.label(coordinate))
+        set_label(ax.yaxis, record.findings.label(names[k]))
+    set_label(ax.xaxis, record.findings.label(coordinate))
     return figure
 
 
