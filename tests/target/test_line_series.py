@@ -50,4 +50,6 @@ def test_slopes_are_the_same_once_a_factor_is_shared() -> None:
     assert target.line_series(X, np.arange(3), 6) is not None
     after = target.line_values(X, lines, points)
     for alone, shared in zip(before, after, strict=True):
+        assert alone is not None
+        assert shared is not None
         np.testing.assert_allclose(shared, alone, rtol=1e-11, atol=1e-11)

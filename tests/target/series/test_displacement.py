@@ -43,8 +43,27 @@ def with_thresholds(x: jax.Array) -> jax.Array:
     return -jnp.sum((DESIGN @ x) ** 2) + jnp.where(above, x[2], 2.0)
 
 
+def coloured_with_thresholds(x: jax.Array) -> jax.Array:
+    """Coordinates that share no entry, but for a comparison of two that a third is subject to."""
+    return -jnp.sum(x**2) + jnp.where(jnp.exp(x[0]) * x[1] > 0.3, x[2], 2.0)
+
+
+def coloured_with_a_jump(x: jax.Array) -> jax.Array:
+    """A comparison whose effect is no entry of the sum over coordinates."""
+    return -jnp.sum(x**2) + jnp.where(x[0] > 0.2, 1.0, 0.0)
+
+
+def coloured_with_steps(x: jax.Array) -> jax.Array:
+    """Comparisons and steps of each coordinate by itself, and signs of others."""
+    return -jnp.sum(jnp.where(x > 0, x**2, jnp.floor(x))) + jnp.sum(jnp.sign(x[::-1]) * x)
+
+
+THRESHOLDS = [coloured_with_thresholds, coloured_with_a_jump, coloured_with_steps]
+
+
 @pytest.mark.parametrize(
-    "log_density", [hierarchical, regression, with_branches, with_thresholds, walk]
+    "log_density",
+    [hierarchical, regression, with_branches, with_thresholds, walk, *THRESHOLDS],
 )
 def test_values_along_coordinates(log_density) -> None:
     """Catches a value that is not moved, and entries that are summed up for the wrong line."""

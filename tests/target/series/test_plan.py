@@ -9,7 +9,7 @@ from steinwise._internal.compiled import precision
 from steinwise.target.series import Unsupported, plan_series
 from steinwise.target.series.groups import find_groups
 from steinwise.target.series.plan import DRAWS_PER_BLOCK
-from steinwise.target.series.tracking import find_movement
+from steinwise.target.series.tracking import find_dependence, find_movement
 from tests.target.series.models import MODELS
 from tests.target.series.reference import (
     assert_agrees,
@@ -43,7 +43,8 @@ def test_coordinates_that_share_nothing_move_together(name):
     log_density, d = MODELS[name]
     with precision():
         program = make_plan(log_density, d).program
-        groups = find_groups(program, find_movement(program, d))
+        movement = find_movement(program, d)
+        groups = find_groups(program, movement, find_dependence(program, d, movement))
     found = {
         (len(group.coordinates), len(group.colouring.coordinates))
         for group in groups

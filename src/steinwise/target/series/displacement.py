@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from steinwise.target.series.groups import Colouring, Group
+from steinwise.target.series.groups import Colouring, Group, needed_for
 from steinwise.target.series.interpreter import Interpreter, Step
 from steinwise.target.series.moving import Moving, Unsupported, affine, velocity
 from steinwise.target.series.program import PIECEWISE_CONSTANT, Equation, Program
@@ -148,7 +148,7 @@ def _of_colours(
     lines = np.where(chosen < 0, d, chosen)
     # a row of zeros for the lines that a colour does not have
     steps_of_lines = jnp.concatenate([steps, jnp.zeros_like(steps[:1])])[place[lines]]
-    before = _needed_for(program, colouring.sums, start)
+    before = needed_for(program, colouring.sums, start)
 
     def of_point(
         lines: Array, t: Float[Array, " line"], owners: dict[int, Array]
@@ -174,18 +174,6 @@ def _of_colours(
     where = np.empty(len(group.coordinates), dtype=int)
     where[place[chosen[chosen >= 0]]] = np.flatnonzero(chosen.ravel() >= 0)
     return found.reshape(-1, steps.shape[1])[where]
-
-
-def _needed_for(program: Program, sums: Sequence[Equation], start: int) -> list[Equation]:
-    """The equations between the point and the sums, comparisons and steps included."""
-    reached = program.reached_from([start])
-    needed = {i for equation in sums for i in equation.inputs}
-    chosen = []
-    for equation in reversed(program.equations):
-        if not needed.isdisjoint(equation.outputs) and not reached.isdisjoint(equation.inputs):
-            needed.update(equation.inputs)
-            chosen.append(equation)
-    return chosen[::-1]
 
 
 def _evaluate(

@@ -54,8 +54,13 @@ class Group:
         return self.coordinates if self.colouring is None else self.colouring.coordinates.ravel()
 
 
-def find_groups(program: Program, movement: dict[int, Movement]) -> list[Group]:
-    """The coordinates in groups, in the order of their first ones."""
+def find_groups(
+    program: Program, movement: dict[int, Movement], dependence: dict[int, Movement]
+) -> list[Group]:
+    """The coordinates in groups, in the order of their first ones.
+
+    `dependence` is what a coordinate changes, `movement` what it changes without a jump.
+    """
     values = sorted(movement)
     moves = np.stack([movement[i].coordinates() for i in values], axis=1)
     patterns, first, member = np.unique(moves, axis=0, return_index=True, return_inverse=True)
@@ -63,7 +68,9 @@ def find_groups(program: Program, movement: dict[int, Movement]) -> list[Group]:
     for k in np.argsort(first):
         coordinates = np.flatnonzero(member.ravel() == k)
         moving = frozenset(i for i, moved in zip(values, patterns[k], strict=True) if moved)
-        group = _group(program, movement, coordinates, moving)
+        equations = _equations(program, moving)
+        colouring = find_colouring(program, dependence, coordinates, moving, equations)
+        group = Group(coordinates, moving, equations, colouring)
         partner = next((other for other in groups if _are_alike(program, group, other)), None)
         if partner is None:
             groups.append(group)
@@ -75,17 +82,6 @@ def find_groups(program: Program, movement: dict[int, Movement]) -> list[Group]:
                 None,
             )
     return groups
-
-
-def _group(
-    program: Program,
-    movement: dict[int, Movement],
-    coordinates: np.ndarray,
-    moving: frozenset[int],
-) -> Group:
-    equations = _equations(program, moving)
-    colouring = find_colouring(program, movement, coordinates, moving, equations)
-    return Group(coordinates, moving, equations, colouring)
 
 
 def _equations(program: Program, moving: frozenset[int]) -> tuple[Equation, ...]:
@@ -119,7 +115,7 @@ def _are_alike(program: Program, a: Group, b: Group) -> bool:
 
 def find_colouring(
     program: Program,
-    movement: dict[int, Movement],
+    dependence: dict[int, Movement],
     coordinates: np.ndarray,
     moving: frozenset[int],
     equations: Sequence[Equation],
@@ -131,8 +127,10 @@ def find_colouring(
     if parts is None:
         return None
     before, sums, after = parts
-    entries = [movement[i] for equation in before for i in equation.outputs if i in moving]
-    summands = {equation.outputs[0]: _summands(movement, equation) for equation in sums}
+    if _jumps_elsewhere(program, dependence, coordinates, moving, sums):
+        return None
+    entries = [dependence[i] for equation in before for i in equation.outputs if i in moving]
+    summands = {equation.outputs[0]: _summands(dependence, equation) for equation in sums}
     clash = sparse.csr_array((len(coordinates), len(coordinates)), dtype=np.int8)
     for part in (*entries, *summands.values()):
         if part.some is None or part.everywhere[coordinates].any():
@@ -182,6 +180,39 @@ def _split_at_sums(
     return tuple(before), tuple(sums), tuple(after)
 
 
+def _jumps_elsewhere(
+    program: Program,
+    dependence: dict[int, Movement],
+    coordinates: np.ndarray,
+    moving: frozenset[int],
+    sums: Sequence[Equation],
+) -> bool:
+    """Whether a comparison or step of what moves has an effect that no sum takes up."""
+    jumped = {
+        i
+        for i, part in dependence.items()
+        if i not in moving and part.coordinates()[coordinates].any()
+    }
+    (start,) = program.inputs
+    through_sums = {id(e) for e in (*needed_for(program, sums, start), *sums)}
+    return any(
+        id(equation) not in through_sums and not jumped.isdisjoint(equation.inputs)
+        for equation in program.equations
+    )
+
+
+def needed_for(program: Program, sums: Sequence[Equation], start: int) -> list[Equation]:
+    """The equations between the point and the sums, comparisons and steps included."""
+    reached = program.reached_from([start])
+    needed = {i for equation in sums for i in equation.inputs}
+    chosen = []
+    for equation in reversed(program.equations):
+        if not needed.isdisjoint(equation.outputs) and not reached.isdisjoint(equation.inputs):
+            needed.update(equation.inputs)
+            chosen.append(equation)
+    return chosen[::-1]
+
+
 def _is_full_sum(program: Program, equation: Equation) -> bool:
     if program.types[equation.outputs[0]].shape != ():
         return False
@@ -190,8 +221,8 @@ def _is_full_sum(program: Program, equation: Equation) -> bool:
     return equation.name == "reduce_sum"
 
 
-def _summands(movement: dict[int, Movement], equation: Equation) -> Movement:
-    parts = [movement[i] for i in equation.inputs if i in movement]
+def _summands(dependence: dict[int, Movement], equation: Equation) -> Movement:
+    parts = [dependence[i] for i in equation.inputs if i in dependence]
     return union(parts, parts[0].size)
 
 

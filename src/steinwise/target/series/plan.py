@@ -24,7 +24,7 @@ from steinwise.target.series.line_values import compile_line_values, compile_sin
 from steinwise.target.series.moving import Unsupported
 from steinwise.target.series.passes import along_seeds, lines_of_group
 from steinwise.target.series.program import Program, trace
-from steinwise.target.series.tracking import find_movement
+from steinwise.target.series.tracking import find_dependence, find_movement
 
 BYTES_PER_CALL = 2**27  # of the results of one call
 
@@ -196,7 +196,8 @@ def plan_series(log_density: Callable[[Array], Array], d: int, order: int) -> Se
     """
     dtype = jax.dtypes.canonicalize_dtype(np.float64)
     program = trace(log_density, jax.ShapeDtypeStruct((d,), dtype))
-    groups = find_groups(program, find_movement(program, d))
+    movement = find_movement(program, d)
+    groups = find_groups(program, movement, find_dependence(program, d, movement))
     lines = np.concatenate([group.lines for group in groups])
     place = np.argsort(lines)[np.count_nonzero(lines < 0) :]
     refused: list[tuple[str, Group]] = []

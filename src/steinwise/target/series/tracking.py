@@ -13,22 +13,43 @@ from steinwise.target.series.movement import MOST, Movement, movement, union
 from steinwise.target.series.program import PIECEWISE_CONSTANT, Equation, Program
 from steinwise.target.series.rules import ELEMENTWISE, STRUCTURAL
 
+# steps whose entries depend on the same entries of their operands
+STEPS_BY_ENTRY = PIECEWISE_CONSTANT - {"argmax", "argmin", "reduce_and", "reduce_or"}
+
 
 def find_movement(program: Program, d: int) -> dict[int, Movement]:
     """The movement of every value that a coordinate of the one input moves."""
+    return _find(program, d, jumps=False)
+
+
+def find_dependence(program: Program, d: int, moves: dict[int, Movement]) -> dict[int, Movement]:
+    """Which entries of every value depend on a coordinate, by a comparison or a step as well.
+
+    `moves` is what `find_movement` found.
+    """
+    if not any(
+        equation.name in PIECEWISE_CONSTANT and not program.varying.isdisjoint(equation.inputs)
+        for equation in program.equations
+    ):
+        return moves
+    return _find(program, d, jumps=True)
+
+
+def _find(program: Program, d: int, *, jumps: bool) -> dict[int, Movement]:
     finder = _Finder(program, known_values(program))
     found = {program.inputs[0]: movement(np.zeros(d, dtype=bool), sparse.eye_array(d), d)}
     for equation in program.equations:
-        if equation.name in PIECEWISE_CONSTANT or not any(i in found for i in equation.inputs):
+        jump = equation.name in PIECEWISE_CONSTANT
+        if (jump and not jumps) or not any(i in found for i in equation.inputs):
             continue
-        sensitive = [i for i in equation.outputs if i in program.sensitive]
-        if sensitive:
+        wanted = [i for i in equation.outputs if jumps or i in program.sensitive]
+        if wanted:
             parts = [found.get(i) for i in equation.inputs]
             results = finder.through(equation, parts)
             found.update(
                 (i, m)
                 for i, m in zip(equation.outputs, results, strict=True)
-                if i in sensitive and m.coordinates().any()
+                if i in wanted and m.coordinates().any()
             )
     return found
 
@@ -82,7 +103,7 @@ class _Finder:
             found = special[equation.name](equation, parts)
         elif equation.name in STRUCTURAL:
             found = self._structural(equation, parts)
-        elif equation.name in ELEMENTWISE:
+        elif equation.name in ELEMENTWISE or equation.name in STEPS_BY_ENTRY:
             found = [self._elementwise(equation, parts)]
         return found or [Movement(_any(parts), None, size) for size in sizes]
 
@@ -106,7 +127,7 @@ class _Finder:
     ) -> list[Movement] | None:
         """Numbers of entries go through the primitive, and say where each output comes from."""
         moved = [part for part in parts if part is not None]
-        if all(part.some is None for part in moved):
+        if all(part.some is None for part in moved) or self._moves_choices(equation, parts):
             return None
         if len(moved) == 1:  # what moves everywhere still does
             return self._rearranged(equation, parts, [moved[0]])
@@ -114,6 +135,12 @@ class _Finder:
         return self._rearranged(
             equation, parts, [Movement(none, part.rows(), part.size) for part in moved]
         )
+
+    def _moves_choices(self, equation: Equation, parts: Sequence[Movement | None]) -> bool:
+        """Whether numbers of entries depend on a coordinate, or masks next to other operands."""
+        moved = [i for i, part in zip(equation.inputs, parts, strict=True) if part is not None]
+        alone = len(equation.inputs) == 1
+        return not alone and not all(map(self.program.is_real, moved))
 
     def _rearranged(
         self,
@@ -212,7 +239,9 @@ class _Finder:
         self, equation: Equation, parts: Sequence[Movement | None]
     ) -> list[Movement] | None:
         """Where each update lands is found by sending numbers back through the scatter."""
-        operand, _, updates = parts
+        operand, of_indices, updates = parts
+        if of_indices is not None:
+            return None
         out = equation.outputs[0]
         size, indices = self.program.size(out), self.known.get(equation.inputs[1])
         found = [] if operand is None else [operand]
