@@ -18,6 +18,7 @@ class Lines:
     u: Float[np.ndarray, "n c"]  # F(x_ij)
     log_density: Float[np.ndarray, "n c"]  # log p(x_ij | x_i,-j)
     table: NodeTable = field(repr=False)
+    evaluations: float  # of the log density, for all these lines
 
     @cached_property
     def quantiles(self) -> Float[np.ndarray, "n c k"]:

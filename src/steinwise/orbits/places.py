@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 
 from steinwise._internal.memory import chunks
 from steinwise.orbits.nodes import SearchRanges
-from steinwise.orbits.quadrature import EVALUATIONS_PER_LINE, evaluations_per_line, follow_by_nodes
+from steinwise.orbits.quadrature import follow_by_nodes
 from steinwise.orbits.series import ORDER, places_from_series
 from steinwise.orbits.series_comparison import SeriesComparison
 from steinwise.target import AbstractTarget
@@ -72,21 +72,22 @@ def find_places(
     if normal is not None:
         to_mean, sd = normal
         return Places.of_normal_scores(-to_mean / sd)
-    u = np.full(positions.shape, np.nan)
+    u, evaluations = np.full(positions.shape, np.nan), 0.0
     series = target.line_series(x, directions, ORDER) if len(x) else None
     if series is None:
         for rows in chunks(len(x), LINES_AT_ONCE // len(directions)):
             numbers = draw_numbers[rows]
             given = target, x[rows], directions, positions[rows], ranges, memory, numbers
-            u[rows] = follow_by_nodes(*given).u
-        return Places.of_transforms(u, evaluations_per_line(target, x) * u.size)
+            followed = follow_by_nodes(*given)
+            u[rows], evaluations = followed.u, evaluations + followed.evaluations
+        return Places.of_transforms(u, evaluations)
     found = places_from_series(series.coefficients)
     trusted, checks = SeriesComparison(series, found, positions, ranges).trusted()
     u[trusted] = found.u[trusted]
     draw, line = np.nonzero(~trusted)
     for some in chunks(len(draw), LINES_AT_ONCE):
         i, k = draw[some], line[some]
-        u[i, k] = follow_by_nodes(
+        followed = follow_by_nodes(
             target,
             x[i],
             directions[k][:, None],
@@ -94,6 +95,6 @@ def find_places(
             SearchRanges(ranges.sd[k][:, None], ranges.points[k][:, None]),
             memory,
             draw_numbers[i],
-        ).u[:, 0]
-    by_nodes = EVALUATIONS_PER_LINE * len(draw)
-    return Places.of_transforms(u, series.evaluations + checks + by_nodes)
+        )
+        u[i, k], evaluations = followed.u[:, 0], evaluations + followed.evaluations
+    return Places.of_transforms(u, series.evaluations + checks + evaluations)

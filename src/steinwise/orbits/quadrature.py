@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Int
 from steinwise._internal.compiled import precision
 from steinwise.errors import TargetError
 from steinwise.orbits.curves import cumulative_shares, curve_through
+from steinwise.orbits.edges import HALVINGS, nodes_at_edges
 from steinwise.orbits.lines import Lines, NormalLines
 from steinwise.orbits.node_table import NodeTable, for_each_line
 from steinwise.orbits.nodes import (
@@ -35,6 +36,7 @@ from steinwise.target.base import NOT_FINITE, Coordinates, Directions, LineValue
 from steinwise.target.support import AbstractSupport
 
 EVALUATIONS_PER_LINE = 2 + NODES_PER_LINE  # two for the curvature
+EVALUATIONS_AT_EDGES = 2 * HALVINGS + 4  # more, where the density ends along a line
 # The step of the difference quotient for the curvature, in sds of the draws, for targets in 64 and
 # in 32 bit: a little above the square root of their rounding error. The curvature only sets the
 # scale of the first nodes, so a digit or two are enough.
@@ -118,14 +120,24 @@ def follow_by_nodes(
             return target.line_values(x, directions, where, memory=memory)
         return target.direction_values(x, directions, where - positions[..., None], memory=memory)
 
+    def levels(where: np.ndarray) -> np.ndarray:
+        values = look(where)[0]
+        assert values is not None
+        return values
+
     def evaluate(where: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
         values, slopes = look(where)
         if slopes is not None:
             return values, slopes
         assert values is not None
         step = SLOPE_STEP * (np.broadcast_to(ranges.sd, positions.shape)[..., None] + abs(where))
-        after = where + step
-        return values, slopes_between(values, look(after)[0], after - where)
+        after, before = where + step, where - step
+        slopes = slopes_between(values, levels(after), after - where)
+        at_edge = np.isfinite(values) & ~np.isfinite(slopes)
+        if at_edge.any():  # the density ends within the step: look back instead
+            backward = slopes_between(values, levels(before), before - where)
+            slopes = np.where(at_edge, backward, slopes)
+        return values, slopes
 
     def tabulate(where: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
         values, slopes = evaluate(where)
@@ -145,12 +157,16 @@ def follow_by_nodes(
         score, curvature = slopes[..., 0], (slopes[..., 1] - slopes[..., 0]) / step
         points = np.broadcast_to(ranges.points, (*positions.shape, ranges.points.shape[-1]))
         sd = np.broadcast_to(ranges.sd, positions.shape)
+        curvature = np.where(np.isfinite(curvature), curvature, sd**-2.0)  # at an edge
         nodes = for_each_line(first_nodes, positions, score, curvature, sd, points)
         limits = target.line_limits()
         if limits is not None and along_coordinates:
             least, most = (np.broadcast_to(end[directions], positions.shape) for end in limits)
             nodes = kept_within(nodes, positions, (least, most))
         table = NodeTable.sorted(*tabulate(nodes))
+        edges = nodes_at_edges(table, positions, levels)
+        if edges is not None:
+            table = table.joined(*tabulate(edges))
         added = for_each_line(second_nodes, *table)
         table = table.joined(*tabulate(added))
         divide = partial(dividing_nodes, DIVIDING // DIVISION_ROUNDS)
@@ -158,16 +174,16 @@ def follow_by_nodes(
             added = for_each_line(divide, *table.padded())
             table = table.joined(*tabulate(added))
         u, log_density = np.moveaxis(for_each_line(_transforms, positions, *table), -1, 0)
-    return Lines(u, log_density, table)
+    evaluations = evaluations_per_line(target, x) + (0 if edges is None else EVALUATIONS_AT_EDGES)
+    return Lines(u, log_density, table, float(evaluations * u.size))
 
 
 def slopes_between(
     values: Float[np.ndarray, "n c k"],
-    after: Float[np.ndarray, "n c k"] | None,
+    after: Float[np.ndarray, "n c k"],
     step: Float[np.ndarray, "n c k"],
 ) -> Float[np.ndarray, "n c k"]:
     """Slopes by a second value a small step away, for a density that has values alone."""
-    assert after is not None
     with np.errstate(invalid="ignore"):
         return (after - values) / step
 

@@ -1,0 +1,73 @@
+"""Densities that end along a line, with no support declared: a box, a ball."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import steinwise as sw
+from steinwise.orbits.nodes import search_ranges_of
+from steinwise.orbits.quadrature import EVALUATIONS_PER_LINE, follow_by_nodes
+from steinwise.target import AbstractTarget
+
+RADIUS = 1.5
+
+
+def of_ball(x: jax.Array) -> jax.Array:
+    """A normal density inside a ball, and none outside."""
+    return jnp.where(x @ x < RADIUS**2, -x @ x / 2, -jnp.inf)
+
+
+def of_ball_by_values(x: np.ndarray) -> np.ndarray:
+    squares = (x**2).sum(axis=1)
+    return np.where(squares < RADIUS**2, -squares / 2, -np.inf)
+
+
+TARGETS = {
+    "scores": sw.Target(of_ball),
+    "values": sw.Target.from_log_density(of_ball_by_values),
+}
+
+
+def draws_in_ball(n: int, seed: int) -> np.ndarray:
+    x = np.random.default_rng(seed).normal(size=(8 * n, 2))
+    return x[(x**2).sum(axis=1) < RADIUS**2][:n]
+
+
+def followed(target: AbstractTarget, x: np.ndarray):
+    return follow_by_nodes(target, x, np.arange(x.shape[1]), x, search_ranges_of(x), 2**28)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_u_is_exact_next_to_an_edge(name: str) -> None:
+    """Catches an edge that is taken to lie anywhere between two nodes: u of 1e-64 for 1e-4."""
+    x = draws_in_ball(200, 0)
+    x[0] = [RADIUS * (1 - 1e-7), 0.0]
+    x[1] = [0.3, -np.sqrt(RADIUS**2 - 0.3**2) * (1 - 1e-5)]
+    found = followed(TARGETS[name], x)
+    edge = np.sqrt(RADIUS**2 - x[:, ::-1] ** 2)
+    low, high, at = stats.norm.cdf(-edge), stats.norm.cdf(edge), stats.norm.cdf(x)
+    expected = (at - low) / (high - low)
+    wide = edge > 1e-2  # on a shorter line all nodes but a few lie outside
+    np.testing.assert_allclose(found.u[wide], expected[wide], atol=1e-6)
+    tails = np.minimum(expected, 1 - expected)
+    np.testing.assert_allclose(np.minimum(found.u, 1 - found.u)[wide], tails[wide], rtol=1e-3)
+
+
+def test_right_draws_of_a_ball_fit() -> None:
+    """Catches draws next to an edge that are taken for outliers: p was 1e-14."""
+    found = sw.check(draws_in_ball(600, 1), TARGETS["values"], independent=True, n_bootstrap=199)
+    assert not found.rejected
+    wrong = sw.check(
+        0.9 * draws_in_ball(600, 1), TARGETS["values"], independent=True, n_bootstrap=199
+    )
+    assert wrong.rejected
+
+
+def test_a_tail_that_underflows_is_no_edge() -> None:
+    """Catches evaluations that are spent where log p falls to -inf from far down."""
+    target = sw.Target(lambda x: jnp.sum(3 * x - jnp.exp(x)))  # -inf from 710 on
+    x = np.log(np.random.default_rng(2).gamma(3.0, size=(50, 2)))
+    x[0, 0] = -150.0  # nodes lie far out on the other side too
+    assert followed(target, x).evaluations == EVALUATIONS_PER_LINE * x.size
