@@ -65,6 +65,18 @@ def test_right_draws_of_a_ball_fit() -> None:
     assert wrong.rejected
 
 
+@pytest.mark.filterwarnings("ignore::steinwise.SteinwiseWarning")
+def test_scores_are_no_evidence_where_a_density_ends() -> None:
+    """Catches right draws that are rejected by their scores, or called too narrow."""
+    found = sw.check(draws_in_ball(2100, 3), TARGETS["scores"], n_bootstrap=199)
+    assert not found.rejected
+    assert "the log density falls to -inf among the draws" in " ".join(found.notes)
+    assert all(c.marginal is None for c in found.coordinates)
+    assert "without scores" in str(found)
+    by_values = sw.check(draws_in_ball(200, 3), TARGETS["values"], n_bootstrap=199)
+    assert not by_values.notes  # it has no scores to leave out
+
+
 def test_a_tail_that_underflows_is_no_edge() -> None:
     """Catches evaluations that are spent where log p falls to -inf from far down."""
     target = sw.Target(lambda x: jnp.sum(3 * x - jnp.exp(x)))  # -inf from 710 on

@@ -241,7 +241,9 @@ def _with_answers(
     """With the errors of means and sds, which is what people ask for."""
     notes, directions = findings.notes, findings.directions
     try:
-        errors = estimate_errors(samples, target, batches, run.memory, directions)
+        errors = None
+        if not findings.density_ends:
+            errors = estimate_errors(samples, target, batches, run.memory, directions)
     except TargetError as error:  # the verdict stands without the scores that these need
         errors, notes = None, (*notes, note("no answers", why=str(error)))
     names, known = samples.names, {}

@@ -42,6 +42,11 @@ def nodes_at_edges(
     return np.concatenate([inside, outside], axis=-1)
 
 
+def count_ends(edges: Float[np.ndarray, "n c 4"] | None) -> int:
+    """The lines along which the density ends."""
+    return 0 if edges is None else int((edges[..., :2] != edges[..., 2:]).any(axis=-1).sum())
+
+
 def _outside(values: Float[np.ndarray, "n c k"]) -> Bool[np.ndarray, "n c k"]:
     """Where there is no density; it may be infinite at an edge."""
     return ~(values > -np.inf)

@@ -19,6 +19,7 @@ class Lines:
     log_density: Float[np.ndarray, "n c"]  # log p(x_ij | x_i,-j)
     table: NodeTable = field(repr=False)
     evaluations: float  # of the log density, for all these lines
+    ends: int  # lines along which the density ends
 
     @cached_property
     def quantiles(self) -> Float[np.ndarray, "n c k"]:

@@ -29,11 +29,12 @@ class Places:
     u: Float[np.ndarray, "n c"]
     normal_scores: Float[np.ndarray, "n c"]  # the normal quantiles of u
     evaluations: float = 0.0  # of the log density, for all these lines
+    ends: int = 0  # lines along which the density ends, at an edge that is not declared
 
     @classmethod
-    def of_transforms(cls, u: Float[np.ndarray, "n c"], evaluations: float) -> "Places":
+    def of_transforms(cls, u: Float[np.ndarray, "n c"], evaluations: float, ends: int) -> "Places":
         z = np.clip(ndtri(u), -LARGEST_NORMAL_SCORE, LARGEST_NORMAL_SCORE)
-        return cls(u, z, evaluations)
+        return cls(u, z, evaluations, ends)
 
     @classmethod
     def of_normal_scores(cls, z: Float[np.ndarray, "n c"]) -> "Places":
@@ -72,15 +73,16 @@ def find_places(
     if normal is not None:
         to_mean, sd = normal
         return Places.of_normal_scores(-to_mean / sd)
-    u, evaluations = np.full(positions.shape, np.nan), 0.0
+    u, evaluations, ends = np.full(positions.shape, np.nan), 0.0, 0
     series = target.line_series(x, directions, ORDER) if len(x) else None
     if series is None:
         for rows in chunks(len(x), LINES_AT_ONCE // len(directions)):
             numbers = draw_numbers[rows]
             given = target, x[rows], directions, positions[rows], ranges, memory, numbers
             followed = follow_by_nodes(*given)
-            u[rows], evaluations = followed.u, evaluations + followed.evaluations
-        return Places.of_transforms(u, evaluations)
+            u[rows] = followed.u
+            evaluations, ends = evaluations + followed.evaluations, ends + followed.ends
+        return Places.of_transforms(u, evaluations, ends)
     found = places_from_series(series.coefficients)
     trusted, checks = SeriesComparison(series, found, positions, ranges).trusted()
     u[trusted] = found.u[trusted]
@@ -96,5 +98,6 @@ def find_places(
             memory,
             draw_numbers[i],
         )
-        u[i, k], evaluations = followed.u[:, 0], evaluations + followed.evaluations
-    return Places.of_transforms(u, series.evaluations + checks + evaluations)
+        u[i, k] = followed.u[:, 0]
+        evaluations, ends = evaluations + followed.evaluations, ends + followed.ends
+    return Places.of_transforms(u, series.evaluations + checks + evaluations, ends)

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, Int
 from steinwise._internal.compiled import precision
 from steinwise.errors import TargetError
 from steinwise.orbits.curves import cumulative_shares, curve_through
-from steinwise.orbits.edges import HALVINGS, nodes_at_edges
+from steinwise.orbits.edges import HALVINGS, count_ends, nodes_at_edges
 from steinwise.orbits.lines import Lines, NormalLines
 from steinwise.orbits.node_table import NodeTable, for_each_line
 from steinwise.orbits.nodes import (
@@ -175,7 +175,7 @@ def follow_by_nodes(
             table = table.joined(*tabulate(added))
         u, log_density = np.moveaxis(for_each_line(_transforms, positions, *table), -1, 0)
     evaluations = evaluations_per_line(target, x) + (0 if edges is None else EVALUATIONS_AT_EDGES)
-    return Lines(u, log_density, table, float(evaluations * u.size))
+    return Lines(u, log_density, table, float(evaluations * u.size), count_ends(edges))
 
 
 def slopes_between(

@@ -32,11 +32,13 @@ class NormalScoreSums(NamedTuple):
     inner: Float[np.ndarray, "5 c"]  # sums of powers 0 to 4
     outer: Float[np.ndarray, "5 c"]
     evaluations: Float[np.ndarray, " c"]  # of the log density, for all these draws
+    ends: Float[np.ndarray, " c"]  # draws along whose lines the density ends, on average
 
     @classmethod
     def none(cls, lines: int) -> "NormalScoreSums":
         powers = np.zeros((5, lines))
-        return cls(np.zeros(lines), np.ones(lines), powers, powers, np.zeros(lines))
+        none = np.zeros(lines)
+        return cls(none, np.ones(lines), powers, powers, none, none)
 
     def with_places(self, places: Places, outlying: float) -> "NormalScoreSums":
         """With more draws; those whose tail is below `outlying` are outliers."""
@@ -57,6 +59,7 @@ class NormalScoreSums(NamedTuple):
             self.inner + total - outside,
             self.outer + outside,
             self.evaluations + places.evaluations / u.shape[1],
+            self.ends + places.ends / u.shape[1],
         )
 
     def joined(self, other: "NormalScoreSums") -> "NormalScoreSums":
@@ -66,6 +69,7 @@ class NormalScoreSums(NamedTuple):
             self.inner + other.inner,
             self.outer + other.outer,
             self.evaluations + other.evaluations,
+            self.ends + other.ends,
         )
 
     @staticmethod

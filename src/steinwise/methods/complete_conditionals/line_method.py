@@ -273,7 +273,7 @@ class FittedLineMethod(AbstractFitted[AbstractLineMethod]):
             coordinates=self._coordinates(evidence, calibration, plan, alpha),
             detectable=self._detectable(evidence, plan, calibration, alpha),
             evaluations=_evaluations(leading),
-            effort=self._effort(statistic, use),
+            effort=self._effort(statistic, use, ends=evidence.ends),
             pit=_coordinate_pit(leading) if followed else None,
             direction_pit=_direction_pit(leading, kept) if followed else None,
             directions=_direction_weights(leading),
@@ -281,6 +281,7 @@ class FittedLineMethod(AbstractFitted[AbstractLineMethod]):
             x=self.space.from_line(samples.take(kept[: len(leading[0].kept)])),
             x_names=samples.names,
             outcomes=_outcomes(leading),
+            density_ends=evidence.ends,
             modes=self._modes(statistic, evidence, calibration, alpha),
             draw_index=replace(samples.draw_index, rows=kept),
             notes=(*self.search_notes, *evidence.notes()),
@@ -299,10 +300,12 @@ class FittedLineMethod(AbstractFitted[AbstractLineMethod]):
         given = self.modes, evidence.modes, calibration, self.space, self.samples
         return modes_found(*given, statistic.target, alpha, statistic.run)
 
-    def _effort(self, statistic: TransportedStatistic, use: SourceUse) -> EffortSpent | None:
+    def _effort(
+        self, statistic: TransportedStatistic, use: SourceUse, *, ends: bool
+    ) -> EffortSpent | None:
         """What was looked at; None where the lines of all draws were followed."""
         if use.source.name != "scores":
-            scored = self.samples.n if statistic.uses_scores else 0
+            scored = self.samples.n if statistic.uses_scores and not ends else 0
             spent = EffortSpent(scored, use.samples.n, self.samples.n)
             return spent if use.step > 1 else None
         if statistic.target.noisy or isinstance(statistic.target, ScoresAtDraws):

@@ -48,6 +48,7 @@ from steinwise.methods.complete_conditionals.sources import (
     DrawScores,
     FiniteOrbits,
     FollowedLines,
+    LineSummary,
 )
 from steinwise.methods.complete_conditionals.time_ahead import seconds_ahead
 from steinwise.methods.statistics import AbstractStatistic
@@ -206,6 +207,10 @@ class TransportedStatistic(AbstractStatistic):
                 interrupted = True
             if reached.count < batches.count:
                 break
+        ends = self.uses_scores and any(_ends(findings.summary) for findings in found)
+        if ends:  # Stein's identity does not hold: what scores show is no evidence
+            calibrator.forget("scores: ")
+            found = [findings for findings in found if findings.use.source.name != "scores"]
         modes = self._count_modes(reached)
         for block in () if modes is None else modes.blocks:
             calibrator.add(block)
@@ -216,6 +221,7 @@ class TransportedStatistic(AbstractStatistic):
             tuple(dropped),
             self.line_count,
             interrupted,
+            ends,
             modes,
         )
         kinds = NormalScoreSums, OutcomeSums
@@ -299,6 +305,11 @@ class TransportedStatistic(AbstractStatistic):
         fewer = fewer if use.step == 1 and fewer < self.samples.n else None
         self.run.announce(time_ahead(seconds, use.samples.n, fewer, self.uses_scores))
         return -(-int(seconds) // SECONDS_OF_A_SLAB)
+
+
+def _ends(summary: LineSummary) -> bool:
+    """Whether the density ends along a line."""
+    return isinstance(summary, NormalScoreSums) and bool(summary.ends.any())
 
 
 def step_between_followed(draws: int) -> int:
