@@ -42,7 +42,7 @@ class Scores(AbstractLineMethod):
     >>> import numpy as np, steinwise as sw
     >>> draws = np.random.default_rng(3).normal(size=(400, 3)) * [1.0, 1.0, 1.5]
     >>> result = sw.check(draws, sw.Gaussian(np.zeros(3), np.eye(3)), method="scores")
-    >>> result.coordinates[2].verdict
+    >>> result["x[2]"].verdict
     'draws are too wide (sd 1.5, about 1.0 expected)'
     """
 
