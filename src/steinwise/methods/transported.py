@@ -78,7 +78,7 @@ class Transported(AbstractLineMethod):
     >>> draws = rng.normal(size=(500, 3))
     >>> draws[:, 2] = np.abs(draws[:, 2]) * np.sign(draws[:, 0] * draws[:, 1])
     >>> result = sw.check(draws, sw.Gaussian(np.zeros(3), np.eye(3)))
-    >>> result.coordinates[2].verdict
+    >>> result["x[2]"].verdict
     'depends on x[0] and x[1] together in a way that the target does not'
     """
 
