@@ -69,7 +69,7 @@ def test_intervals_cover_the_truth_for_chains() -> None:
     assert hits >= 24  # of 30; fewer have probability 1e-3 at 0.95
 
 
-# the check of a right set rejects it once in twenty times, which a note then holds against a ranking
+# the check of a right set rejects it once in twenty times, and a note holds that against a ranking
 @pytest.mark.filterwarnings("ignore:.*its check finds a misfit:steinwise.SteinwiseWarning")
 def test_right_draws_are_rarely_told_apart() -> None:
     """Catches an error that is too small near the null, where the statistic is degenerate."""
