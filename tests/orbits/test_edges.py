@@ -83,3 +83,19 @@ def test_a_tail_that_underflows_is_no_edge() -> None:
     x = np.log(np.random.default_rng(2).gamma(3.0, size=(50, 2)))
     x[0, 0] = -150.0  # nodes lie far out on the other side too
     assert followed(target, x).evaluations == EVALUATIONS_PER_LINE * x.size
+
+
+def test_a_smooth_density_that_rounding_ends_does_not_end() -> None:
+    """Catches scores that are left out where log(1 - sigmoid) is -inf 37 units from the middle."""
+
+    def of_logits(x: jax.Array) -> jax.Array:
+        p = jax.nn.sigmoid(x)
+        return jnp.sum(jnp.log(p) + jnp.log(1 - p))
+
+    p = np.random.default_rng(4).uniform(size=(60, 2))
+    x = np.log(p / (1 - p))
+    x[0] = 30.0, 12.0
+    found = followed(sw.Target(of_logits), x)
+    assert found.ends == 0
+    np.testing.assert_allclose(found.u, 1 / (1 + np.exp(-x)), atol=1e-4)
+    assert followed(TARGETS["scores"], draws_in_ball(20, 5)).ends == 40

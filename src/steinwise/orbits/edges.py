@@ -6,6 +6,7 @@ seem to have nothing beyond it. So the edge is found by halving.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -15,20 +16,27 @@ from steinwise.orbits.node_table import NodeTable
 # Each halves the distance between a node inside and one outside: to 1e-12 of it, so that not one of
 # a million draws is nearer to the edge.
 HALVINGS = 40
-# An edge matters where log p falls from at most this below its largest value on the line. Further
-# down, as where the logarithm of a density underflows in its tail, nothing is lost there.
-DEPTH_THAT_MATTERS = 40.0
+# How far log p may be below its largest value on the line at an edge that is looked for: beyond it
+# lies no draw that would be an outlier.
+DEPTH_OF_EDGES = 25.0
+# The same where a density is said to end. Further down it is rounding that ends a smooth density,
+# as log(1 - sigmoid(y)) does at y = 37 in 64 bit and at 17 in 32, and Stein's identity holds.
+DEPTH_OF_ENDS = 10.0
 
 
-def nodes_at_edges(
+class Edges(NamedTuple):
+    """Nodes on both sides of the edges next to the draws, and the lines that end there."""
+
+    nodes: Float[np.ndarray, "n c 4"]  # copies of the draw on a side without an edge
+    ends: int
+
+
+def find_edges(
     table: NodeTable,
     x: Float[np.ndarray, "n c"],
     log_density: Callable[[Float[np.ndarray, "n c k"]], Float[np.ndarray, "n c k"]],
-) -> Float[np.ndarray, "n c 4"] | None:
-    """Nodes on both sides of the edges next to the draws x; None where no line has one.
-
-    Sides without an edge get copies of x.
-    """
+) -> Edges | None:
+    """Where the density ends on either side of the draws x; None where it does on no line."""
     if table.values is None or not _outside(table.values).any():
         return None
     both = [_bracket(table, x, side) for side in (-1, 1)]
@@ -39,12 +47,15 @@ def nodes_at_edges(
         middle = (inside + outside) / 2
         beyond = _outside(log_density(middle))
         inside, outside = np.where(beyond, inside, middle), np.where(beyond, middle, outside)
-    return np.concatenate([inside, outside], axis=-1)
+    depth = _largest(table)[..., None] - log_density(inside)
+    ends = (depth < DEPTH_OF_ENDS) & (inside != outside)
+    return Edges(np.concatenate([inside, outside], axis=-1), int(ends.any(axis=-1).sum()))
 
 
-def count_ends(edges: Float[np.ndarray, "n c 4"] | None) -> int:
-    """The lines along which the density ends."""
-    return 0 if edges is None else int((edges[..., :2] != edges[..., 2:]).any(axis=-1).sum())
+def _largest(table: NodeTable) -> Float[np.ndarray, "n c"]:
+    """The largest log p at a node of each line."""
+    assert table.values is not None
+    return np.where(_outside(table.values), -np.inf, table.values).max(axis=-1)
 
 
 def _outside(values: Float[np.ndarray, "n c k"]) -> Bool[np.ndarray, "n c k"]:
@@ -63,7 +74,6 @@ def _bracket(
     reached = ~out & (away >= 0) & (away < first_out[..., None])
     last_in = np.argmax(np.where(reached, away, -np.inf), axis=-1)[..., None]
     node, value = (np.take_along_axis(a, last_in, axis=-1)[..., 0] for a in table[:2])
-    depth = np.where(out, -np.inf, table.values).max(axis=-1) - value
-    matters = np.isfinite(first_out) & (depth < DEPTH_THAT_MATTERS)
+    matters = np.isfinite(first_out) & (_largest(table) - value < DEPTH_OF_EDGES)
     end = x + side * np.where(matters, first_out, 0.0)
     return np.where(matters, node, x), end

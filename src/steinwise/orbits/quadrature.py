@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, Int
 from steinwise._internal.compiled import precision
 from steinwise.errors import TargetError
 from steinwise.orbits.curves import cumulative_shares, curve_through
-from steinwise.orbits.edges import HALVINGS, count_ends, nodes_at_edges
+from steinwise.orbits.edges import HALVINGS, find_edges
 from steinwise.orbits.lines import Lines, NormalLines
 from steinwise.orbits.node_table import NodeTable, for_each_line
 from steinwise.orbits.nodes import (
@@ -36,7 +36,7 @@ from steinwise.target.base import NOT_FINITE, Coordinates, Directions, LineValue
 from steinwise.target.support import AbstractSupport
 
 EVALUATIONS_PER_LINE = 2 + NODES_PER_LINE  # two for the curvature
-EVALUATIONS_AT_EDGES = 2 * HALVINGS + 4  # more, where the density ends along a line
+EVALUATIONS_AT_EDGES = 2 * HALVINGS + 6  # more, where the density ends along a line
 # The step of the difference quotient for the curvature, in sds of the draws, for targets in 64 and
 # in 32 bit: a little above the square root of their rounding error. The curvature only sets the
 # scale of the first nodes, so a digit or two are enough.
@@ -164,9 +164,9 @@ def follow_by_nodes(
             least, most = (np.broadcast_to(end[directions], positions.shape) for end in limits)
             nodes = kept_within(nodes, positions, (least, most))
         table = NodeTable.sorted(*tabulate(nodes))
-        edges = nodes_at_edges(table, positions, levels)
+        edges = find_edges(table, positions, levels)
         if edges is not None:
-            table = table.joined(*tabulate(edges))
+            table = table.joined(*tabulate(edges.nodes))
         added = for_each_line(second_nodes, *table)
         table = table.joined(*tabulate(added))
         divide = partial(dividing_nodes, DIVIDING // DIVISION_ROUNDS)
@@ -175,7 +175,8 @@ def follow_by_nodes(
             table = table.joined(*tabulate(added))
         u, log_density = np.moveaxis(for_each_line(_transforms, positions, *table), -1, 0)
     evaluations = evaluations_per_line(target, x) + (0 if edges is None else EVALUATIONS_AT_EDGES)
-    return Lines(u, log_density, table, float(evaluations * u.size), count_ends(edges))
+    ends = 0 if edges is None else edges.ends
+    return Lines(u, log_density, table, float(evaluations * u.size), ends)
 
 
 def slopes_between(
