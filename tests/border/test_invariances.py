@@ -229,6 +229,8 @@ def test_the_order_of_the_chains(method: str, seed: int, width: float, order: li
     assert other.statistic == pytest.approx(one.statistic, rel=1e-6, abs=1e-9)
 
 
+# by chance the nearest of a few draws is not the right one, and a note says that checks disagree
+@pytest.mark.filterwarnings("ignore:.*its check finds a misfit:steinwise.SteinwiseWarning")
 @given(seed=seeds, order=st.permutations(range(3)), unit=units)
 def test_comparisons(seed: int, order: list, unit: float) -> None:
     """Catches a ranking that depends on the order of the sets, or on units."""
