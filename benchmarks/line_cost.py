@@ -34,7 +34,7 @@ def line_costs(log_density: LogDensity, draws: np.ndarray, data: int) -> dict[st
     double = np.dtype(float)
 
     def finish() -> None:
-        terms_of(Places.of_transforms(places_from_series(coefficients).u, 0.0), double)
+        terms_of(Places.of_transforms(places_from_series(coefficients).u, 0.0, 0), double)
 
     # what is done, how often, and the name of one of it
     jobs: dict[str, tuple[Callable[[], Any], int, float]] = {
