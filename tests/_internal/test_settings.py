@@ -20,6 +20,7 @@ def log_density(x):
     return -0.5 * jnp.sum(x**2) - jnp.sum(jnp.where(jnp.abs(x) < 3, 0 * x, jnp.log(4 - jnp.abs(x))))
 
 
+@pytest.mark.filterwarnings("ignore:the log density falls to -inf:steinwise.SteinwiseWarning")
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_a_check_runs_whatever_jax_raises_on(setting):
     """Broadcasts, 64 bit and NaN far out on a line are ours, not the user's mistakes."""
