@@ -148,7 +148,7 @@ def _of_colours(
     lines = np.where(chosen < 0, d, chosen)
     # a row of zeros for the lines that a colour does not have
     steps_of_lines = jnp.concatenate([steps, jnp.zeros_like(steps[:1])])[place[lines]]
-    before = needed_for(program, colouring.sums, start)
+    before = needed_for(program, colouring.sums)
 
     def of_point(
         lines: Array, t: Float[Array, " line"], owners: dict[int, Array]

@@ -193,21 +193,20 @@ def _jumps_elsewhere(
         for i, part in dependence.items()
         if i not in moving and part.coordinates()[coordinates].any()
     }
-    (start,) = program.inputs
-    through_sums = {id(e) for e in (*needed_for(program, sums, start), *sums)}
+    through_sums = {id(e) for e in (*needed_for(program, sums), *sums)}
     return any(
         id(equation) not in through_sums and not jumped.isdisjoint(equation.inputs)
         for equation in program.equations
     )
 
 
-def needed_for(program: Program, sums: Sequence[Equation], start: int) -> list[Equation]:
+def needed_for(program: Program, sums: Sequence[Equation]) -> list[Equation]:
     """The equations between the point and the sums, comparisons and steps included."""
-    reached = program.reached_from([start])
     needed = {i for equation in sums for i in equation.inputs}
     chosen = []
     for equation in reversed(program.equations):
-        if not needed.isdisjoint(equation.outputs) and not reached.isdisjoint(equation.inputs):
+        varies = not program.varying.isdisjoint(equation.inputs)
+        if varies and not needed.isdisjoint(equation.outputs):
             needed.update(equation.inputs)
             chosen.append(equation)
     return chosen[::-1]
