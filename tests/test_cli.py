@@ -31,6 +31,10 @@ def make():
 normal = make()
 
 
+def two_modes(x):
+    return jnp.sum(jnp.logaddexp(-((x - 4) ** 2) / 2, -((x + 4) ** 2) / 2))
+
+
 def broken(x):
     raise KeyError("no such thing")
 """
@@ -100,6 +104,18 @@ def test_messages_name_options_of_the_command_line(folder: Path, capsys) -> None
     assert "pass --independent if" in message
     assert call(folder, "check", "right.npz", "--bootstraps", "5") == 2
     assert "--bootstraps is 5" in capsys.readouterr().err
+
+
+def test_a_tolerance_that_cannot_be_judged_leaves_the_status_to_the_verdict(
+    folder: Path, capsys
+) -> None:
+    """Catches a misfit that passes because nothing is known of its errors."""
+    side = np.random.default_rng(1).choice([-4.0, 4.0], size=(500, 2))
+    for width, status in ((1.0, 0), (1.3, 1)):
+        np.save(folder / "two.npy", width * np.random.default_rng(0).normal(size=(500, 2)) + side)
+        options = ("--tolerance", "0.1", "--effort", "quick", "--json")
+        assert call(folder, "check", "two.npy", *options, target="two_modes") == status
+        assert json.loads(capsys.readouterr().out)["tolerance"]["answer"] == "unknown"
 
 
 def test_json_and_picture(folder: Path, capsys) -> None:
@@ -189,7 +205,7 @@ def test_compare_ranks_the_sets(folder: Path, capsys) -> None:
     target = f"{folder / 'target.py'}:normal"
     assert run(["compare", *sets, "--target", target]) == 0
     lines = capsys.readouterr().out.splitlines()
-    names = [line.split()[0] for line in lines if line.strip().startswith(("right", "wrong"))]
+    names = [line.split()[0] for line in lines if line.startswith(("  right ", "  wrong "))]
     assert names == ["right", "wrong"]
     assert run(["compare", *sets, "--target", target, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["ranking"][0]["name"] == "right"
@@ -202,6 +218,21 @@ def test_info_demo_and_help(tmp_path: Path, capsys) -> None:
     assert (tmp_path / "demo.png").exists()
     assert run(["--help"]) == 0
     assert "0 when no misfit was found, 1 when one was" in capsys.readouterr().out
+
+
+def test_help_names_every_command_in_full(capsys) -> None:
+    """Catches "against a...", and messages that begin in two ways."""
+    assert run(["--help"]) == 0
+    assert "..." not in capsys.readouterr().out.split("Commands:")[1]
+    assert run(["check"]) == 2
+    assert "\nerror: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", sorted(cli.commands))
+def test_every_option_is_described(command: str) -> None:
+    """Catches an option of which the help says only its default."""
+    options = [one for one in cli.commands[command].params if isinstance(one, click.Option)]
+    assert [one.name for one in options if not one.help] == []
 
 
 def test_colour_on_demand_only(folder: Path, capsys, monkeypatch) -> None:

@@ -18,11 +18,11 @@ from steinwise.api.check import check as check
 from steinwise.api.compare import compare as compare
 from steinwise.api.compare_models import compare_models as compare_models
 from steinwise.api.discrepancies import fssd as fssd
-from steinwise.api.discrepancies import kccsd as kccsd
 from steinwise.api.discrepancies import ksd as ksd
 from steinwise.api.discrepancies import rfsd as rfsd
 from steinwise.api.discrepancies import sksd as sksd
 from steinwise.api.fit_parameters import fit_parameters as fit_parameters
+from steinwise.api.kccsd import kccsd as kccsd
 from steinwise.api.points import points as points
 from steinwise.api.refresh import refresh as refresh
 from steinwise.api.summary import summary as summary
@@ -39,6 +39,7 @@ from steinwise.results.fit import ParameterFit as ParameterFit
 from steinwise.results.points import PointSet as PointSet
 from steinwise.results.points import Thinned as Thinned
 from steinwise.results.refreshed import Refreshed as Refreshed
+from steinwise.results.set_comparison import SetComparison as SetComparison
 from steinwise.results.summary import Summary as Summary
 from steinwise.target import Gaussian as Gaussian
 from steinwise.target import Target as Target

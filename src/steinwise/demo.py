@@ -1,8 +1,7 @@
-"""The main job on a fitted model: the eight schools, and a variational fit of them.
+"""The main job on a fitted model: deaths in twelve hospitals, and a variational fit of them.
 
-The model is hierarchical: eight coaching programmes have effects theta[j] ~ N(mu, tau), measured
-with known errors. The draws (``demo.npz``, made by ``examples/demo_draws.py``) come from mean-field
-variational inference.
+The model is hierarchical: the log odds of death b[j] ~ N(mu, sigma) in hospital j. The draws
+(``demo.npz``, made by ``examples/demo_draws.py``) come from mean-field variational inference.
 
 Run with ``python -m steinwise.demo [FOLDER]``; the picture and the report go to FOLDER (``out`` by
 default).
@@ -20,24 +19,24 @@ import steinwise as sw
 from steinwise._internal.output_files import OutputFile
 from steinwise.errors import InputError
 
-# of coaching for a test, in points, with their standard errors (Rubin 1981)
-EFFECT = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
-ERROR = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
-NAMES = ("mu", "log(tau)", *(f"theta[{j}]" for j in range(8)))
+# heart operations on small children, and deaths ("Surgical" in the examples of BUGS, 1996)
+OPERATIONS = np.array([47, 148, 119, 810, 211, 196, 148, 215, 207, 97, 256, 360])
+DEATHS = np.array([0, 18, 8, 46, 8, 13, 9, 31, 14, 8, 29, 24])
+NAMES = ("mu", "log(sigma)", *(f"b[{j}]" for j in range(12)))
 DRAWS = Path(__file__).with_name("demo.npz")
 
 
 def log_density(x: Any) -> Any:
-    """The log posterior of mu, log(tau) and theta, up to a constant.
+    """The log posterior of mu, log(sigma) and b, up to a constant.
 
-    mu ~ N(0, 5), tau half-Cauchy with scale 5, theta ~ N(mu, tau), effect ~ N(theta, error); the
-    last term of the prior of tau is the Jacobian of the logarithm.
+    mu ~ N(-2.5, 1), sigma half-normal with scale 1, b ~ N(mu, sigma), deaths binomial with log odds
+    b; the last term of the prior is the Jacobian of the logarithm.
     """
-    mu, log_tau, theta = x[0], x[1], x[2:]
-    tau = jnp.exp(log_tau)
-    prior = -((mu / 5) ** 2) / 2 - jnp.log1p((tau / 5) ** 2) + log_tau
-    schools = -jnp.sum(((theta - mu) / tau) ** 2) / 2 - len(EFFECT) * log_tau
-    return prior + schools - jnp.sum(((EFFECT - theta) / ERROR) ** 2) / 2
+    mu, log_sigma, b = x[0], x[1], x[2:]
+    sigma = jnp.exp(log_sigma)
+    prior = -((mu + 2.5) ** 2) / 2 - sigma**2 / 2 + log_sigma
+    hospitals = -jnp.sum(((b - mu) / sigma) ** 2) / 2 - len(DEATHS) * log_sigma
+    return prior + hospitals + jnp.sum(DEATHS * b - OPERATIONS * jnp.logaddexp(0.0, b))
 
 
 def main(folder: str = "out") -> None:
@@ -50,14 +49,17 @@ def main(folder: str = "out") -> None:
     report = OutputFile.checked(out / "demo.html", "the report")
     draws = np.load(DRAWS)["draws"].astype(float)
 
-    print("Mean-field variational inference for the eight schools: are its draws right?\n")
+    print("Mean-field variational inference for deaths in twelve hospitals: do its draws fit?\n")
     result = sw.check(draws, log_density, names=NAMES)
     print(result)
+    print("\nHow far off are the answers, and what should be reported instead?\n")
+    answers = sw.summary(draws, log_density, names=NAMES)
+    print(answers)
     drawn = io.BytesIO()
     result.plot().savefig(drawn, dpi=120)
     picture.write(drawn.getvalue())
     source = {"draws": DRAWS.name, "target": "steinwise.demo.log_density"}
-    report.write(result.to_html(source=source).encode("utf-8"))
+    report.write(result.to_html(answers, source=source).encode("utf-8"))
     print(f"\nThe picture is in {out / 'demo.png'}, the report in {out / 'demo.html'}")
 
 

@@ -7,6 +7,7 @@ import numpyro
 import numpyro.distributions as dist
 import pandas
 import pytest
+from numpyro.contrib.control_flow import scan
 from numpyro.infer import MCMC, NUTS, SVI, Predictive, Trace_ELBO, autoguide
 from numpyro.infer.util import initialize_model
 from scipy import stats
@@ -107,8 +108,11 @@ def test_a_summary_is_on_the_scale_of_the_model():
         numpyro.sample("mu", dist.Normal(0.0, 1.0))
         numpyro.sample("tau", dist.LogNormal(0.0, 0.5))
 
-    answers = sw.summary(*sw.from_numpyro(_run(model)), sweeps=1)
-    assert [quantity.name for quantity in answers.quantities] == ["mu", "tau"]
+    functions = {"half": lambda x: x[:, 1] / 2, "twice": lambda x: 2 * x["tau"]}
+    answers = sw.summary(*sw.from_numpyro(_run(model)), sweeps=1, functions=functions)
+    assert [q.name for q in answers.quantities] == ["mu", "tau", "half", "twice"]
+    assert 2 * answers["half"].mean == pytest.approx(answers["tau"].mean, rel=1e-6)
+    assert answers["twice"].mean == pytest.approx(2 * answers["tau"].mean, rel=1e-6)
     assert abs(answers["tau"].mean - np.exp(0.125)) < 0.15
 
 
@@ -186,6 +190,66 @@ def test_a_guide_that_is_a_function():
         sw.from_numpyro(svi, params=fitted.params)
 
 
+def _fitted(model, guide):
+    svi = SVI(model, guide, numpyro.optim.Adam(0.05), Trace_ELBO())
+    return svi, svi.run(jax.random.key(0), 200, progress_bar=False).params
+
+
+def _normal_pair():
+    x = numpyro.sample("x", dist.Normal(0.5, 0.3))
+    numpyro.sample("y", dist.Normal(0.9 * x, 0.4))
+
+
+def test_a_laplace_approximation_is_drawn_from_as_what_it_stands_for():
+    """Catches draws of the point that it is trained as."""
+    svi, params = _fitted(_normal_pair, autoguide.AutoLaplaceApproximation(_normal_pair))
+    samples, target = sw.from_numpyro(svi, params=params, n_draws=400)
+    assert samples.independent
+    np.testing.assert_allclose(samples.rows.std(axis=0), [0.3, np.hypot(0.27, 0.4)], rtol=0.15)
+    assert not sw.check(samples, target, alpha=0.01).rejected
+
+
+@pytest.mark.parametrize(
+    "guide",
+    [
+        autoguide.AutoDiagonalNormal,
+        autoguide.AutoMultivariateNormal,
+        autoguide.AutoLowRankMultivariateNormal,
+        autoguide.AutoIAFNormal,
+        autoguide.AutoBNAFNormal,
+    ],
+)
+def test_guides_of_all_kinds_are_drawn_from(guide):
+    svi, params = _fitted(_normal_pair, guide(_normal_pair))
+    samples, _ = sw.from_numpyro(svi, params=params, n_draws=50)
+    assert samples.names == ("x", "y")
+    assert (samples.rows.std(axis=0) > 0.05).all()
+
+
+def test_a_guide_that_is_a_point_is_refused_as_one():
+    """Catches a question why the sampler never moved, where there is no sampler."""
+
+    def partly():
+        numpyro.sample("x", dist.Delta(numpyro.param("at", 0.3)))
+        numpyro.sample("y", dist.Normal(numpyro.param("loc", 0.0), 1.0))
+
+    svi, params = _fitted(_normal_pair, autoguide.AutoDelta(_normal_pair))
+    with pytest.raises(sw.InputError, match=r"AutoDelta\) has a point.* for x, y: .* fit Auto"):
+        sw.from_numpyro(svi, params=params)
+    svi, params = _fitted(_normal_pair, partly)
+    with pytest.raises(sw.InputError, match=r"partly\) has a point.* for x: .*handlers.condition"):
+        sw.from_numpyro(svi, params=params)
+
+
+def test_a_dict_of_a_guide_is_answered_with_the_svi():
+    """Catches advice to pass an MCMC, of which there is none."""
+    guide = autoguide.AutoNormal(_normal_pair)
+    _, params = _fitted(_normal_pair, guide)
+    draws = guide.sample_posterior(jax.random.key(1), params, sample_shape=(50,))
+    with pytest.raises(sw.InputError, match=r"if from guide.sample_posterior .*from_numpyro\(svi,"):
+        sw.check(draws, lambda x: -jnp.sum(x**2))
+
+
 def test_a_reparametrised_model():
     """The latent site is the standardised one; the user's own becomes a deterministic."""
     from numpyro.handlers import reparam
@@ -202,12 +266,31 @@ def test_a_reparametrised_model():
     assert not sw.check(samples, target, alpha=0.01).rejected
 
 
+def test_a_model_with_a_scan():
+    """Catches draws that are passed to a scan as arrays which it cannot take entries of."""
+
+    def walk():
+        def one(state, y):
+            state = numpyro.sample("state", dist.Normal(state, 1.0))
+            numpyro.sample("y", dist.Normal(state, 1.0), obs=y)
+            return state, None
+
+        scan(one, 0.0, np.zeros(3))
+
+    chain = np.random.default_rng(0).normal(size=(1, 5, 3))
+    _, target = unconstrained({"state": Variable.of(chain)}, Model(walk, (), {}), None)
+    steps = np.diff(chain[0], axis=1, prepend=0)
+    expected = -0.5 * np.sum(steps**2 + chain[0] ** 2, axis=1)
+    found = target.log_values(chain[0])
+    np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=1e-12)
+
+
 def test_what_is_refused(mcmc):
     with pytest.raises(sw.InputError, match="has not run"):
         sw.from_numpyro(MCMC(NUTS(every_kind), num_warmup=1, num_samples=1))
     with pytest.raises(sw.InputError, match=r"expected a numpyro.infer.MCMC"):
         sw.from_numpyro(mcmc.get_samples())
-    with pytest.raises(sw.InputError, match="the draws have no y"):
+    with pytest.raises(sw.InputError, match=r"the draws have no y.*arguments of its run \(args="):
         sw.from_numpyro(mcmc, args=())  # without its data the model samples y
 
 
@@ -506,6 +589,8 @@ def test_a_run_is_recognised(mcmc):
     """Catches `sw.check(mcmc)` that asks for a target, or takes another density than its own."""
     assert sw.check(mcmc).pvalue == sw.check(*sw.from_numpyro(mcmc)).pvalue
     assert len(sw.summary(mcmc, sweeps=1).quantities) > 0
+    compared = sw.compare({"run": mcmc, "again": sw.from_numpyro(mcmc)})
+    assert compared["run"].pvalue == compared["again"].pvalue == sw.check(mcmc).pvalue
     with pytest.raises(sw.InputError, match=r"pass the MCMC itself, sw.check\(mcmc\)"):
         sw.check(mcmc.get_samples(), jnp.sum)
     with pytest.raises(sw.InputError, match="a density of its own"):

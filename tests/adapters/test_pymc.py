@@ -176,9 +176,30 @@ def test_advi(regression):
     with regression, PLAIN:
         fit = pm.fit(3000, progressbar=False, random_seed=3)
         draws = fit.sample(400, random_seed=4)
+    with pytest.warns(sw.SteinwiseWarning, match=r"as those of pm\.fit.*pass independent=True"):
+        chain, _ = sw.from_pymc(draws, regression)
+    with pytest.warns(sw.SteinwiseWarning, match=r"as those of pm\.fit") as caught:
+        sw.check(draws, regression, effort="quick")
+    assert caught[0].filename == __file__  # not a line of ours
+    assert not chain.independent
+    assert not sw.from_pymc(draws, regression, independent=False)[0].independent  # and no warning
     samples, target = sw.from_pymc(draws, regression, independent=True)
     assert repr(samples) == "Samples(400 independent draws, 2 coordinates: slope, sigma)"
     assert np.isfinite(target.score(samples.rows)).all()
+
+
+def test_sets_of_which_one_is_a_fit(sampled, regression):
+    """Catches an option for the fit that is applied to the run, and its pair that is refused."""
+    with regression, PLAIN:
+        draws = pm.fit(3000, progressbar=False, random_seed=3).sample(400, random_seed=4)
+    pair = sw.from_pymc(draws, regression, independent=True)
+    found = sw.compare({"NUTS": sampled, "ADVI": pair}, regression, effort="quick")
+    assert (found["NUTS"].draws.n_chains, found["NUTS"].draws.independent) == (2, False)
+    assert found["ADVI"].draws.independent
+    with pytest.raises(sw.InputError, match="every set brings its density"):
+        sw.compare({"NUTS": sw.from_pymc(sampled, regression), "ADVI": pair}, regression)
+    with pytest.warns(sw.SteinwiseWarning, match="independent=True, and these draws have sampler"):
+        sw.from_pymc(sampled, regression, independent=True)
 
 
 class _Square(pytensor.graph.op.Op):
@@ -274,6 +295,29 @@ def test_variables_on_their_own_scale():
     assert sw.check(samples, target).pvalue > 0.05
 
 
+def test_uniform_integers_have_their_ends():
+    """A change point; entries with ends of their own; an end that is another variable."""
+    rng = np.random.default_rng(0)
+    with pm.Model() as model:
+        pm.DiscreteUniform("t", 1, 23)
+        count = pm.Binomial("count", 10, 0.5)
+        pm.DiscreteUniform("some", [0, 2], [5, 9], shape=2)
+        pm.DiscreteUniform("part", 0, count)
+    drawn = {
+        "t": rng.integers(1, 24, size=(1, 60)),
+        "count": rng.integers(4, 9, size=(1, 60)),
+        "some": rng.integers(2, 6, size=(1, 60, 2)),
+        "part": rng.integers(0, 4, size=(1, 60)),
+    }
+    posterior = xarray.Dataset(
+        {name: (("chain", "draw", "i")[: x.ndim], x) for name, x in drawn.items()}
+    )
+    _, target = sw.from_pymc(posterior, model, independent=True)
+    integers = sw.support.integers
+    expected = [integers(1, 23), integers(0, None), integers(0, 5), integers(2, 9)]
+    assert target.support == [*expected, integers(0, None)]
+
+
 def test_what_has_no_range_of_its_own_is_refused(posterior, model):
     with pytest.raises(sw.InputError, match=r"w has the support .*simplex.*space=.unconstrained"):
         sw.from_pymc(posterior, model, space="constrained")
@@ -293,7 +337,7 @@ def test_a_draw_at_its_bound_is_named(posterior, model):
 
 
 def test_what_is_refused(posterior, model, regression):
-    with pytest.raises(sw.InputError, match="the draws have no slope, sigma"):
+    with pytest.raises(sw.InputError, match=r"have no slope, sigma.*Is this the model that"):
         sw.from_pymc(posterior, regression)
     with pytest.raises(sw.InputError, match=r"shape \(1,\), and the model has theta of shape"):
         sw.from_pymc(posterior.isel(side=[0]), model)
@@ -306,6 +350,8 @@ def test_draws_and_model_are_recognised(both, posterior, model):
     found = sw.check(posterior, model, independent=True)
     assert found.draws.independent
     assert found.pvalue == sw.check(*both).pvalue
+    compared = sw.compare({"a": posterior, "b": posterior}, model, independent=True)
+    assert compared["a"].pvalue == compared["b"].pvalue == found.pvalue
     with pytest.raises(sw.InputError, match=r"sw.check\(idata, model\)"):
         sw.check(posterior)
     with pytest.raises(sw.InputError, match="swapped"):

@@ -63,6 +63,26 @@ def test_numpyro(capsys: pytest.CaptureFixture[str]) -> None:
     run("NumPyro", names, capsys)
 
 
+def test_numpyro_svi(capsys: pytest.CaptureFixture[str]) -> None:
+    """Mean-field: `a` and `b`, which depend on each other, are too narrow."""
+    import numpyro.distributions as dist
+    from numpyro import sample
+    from numpyro.infer import SVI, Trace_ELBO
+    from numpyro.infer.autoguide import AutoNormal
+    from numpyro.optim import Adam
+
+    def model(x, y):
+        a, b = (sample(name, dist.Normal(0, 10)) for name in "ab")
+        sample("y", dist.Normal(a + b * x, sample("sigma", dist.HalfNormal(5))), obs=y)
+
+    (code,) = re.findall(r"```python\n(svi = .*?)```", README, re.DOTALL)
+    names = {"SVI": SVI, "Trace_ELBO": Trace_ELBO, "AutoNormal": AutoNormal, "Adam": Adam}
+    exec(code, names | {"model": model, "jax": jax, "sw": sw, "x": X, "y": Y})
+    printed = capsys.readouterr().out
+    assert "draws      1000 independent draws; 3 coordinates" in printed
+    assert VERDICTS[1] in printed
+
+
 def test_pymc(capsys: pytest.CaptureFixture[str]) -> None:
     import pymc as pm
 

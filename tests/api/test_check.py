@@ -55,7 +55,7 @@ def _own_conditionals(shift: float) -> sw.methods.KCCSD:
         ({"memory": -5}, "memory is -5"),
         ({"batch_length": 0}, "batch_length is 0"),
         ({"batch_length": 2.5}, r"batch_length is 2\.5"),
-        ({"names": ["a"]}, "1 names were given for 2 coordinates"),
+        ({"names": ["a"]}, "1 name was given for 2 coordinates"),
         ({"target": "normal"}, "target is of type str"),
     ],
     ids=lambda value: str(value)[:30] if isinstance(value, dict) else "",
@@ -191,7 +191,7 @@ def test_nothing_is_traced_before_the_options_are_checked():
     def density(x):
         raise AssertionError("the density was called")
 
-    mistakes: dict[str, Any] = {"alpha": 2.0, "batch_length": -1, "names": ["a"], "memory": "lots"}
+    mistakes: dict[str, Any] = {"alpha": 2.0, "batch_length": -1, "names": "ab", "memory": "lots"}
     for option, value in mistakes.items():
         with pytest.raises(sw.InputError, match=option):
             sw.check(_draws(), density, method="ksd", **{option: value})

@@ -99,13 +99,13 @@ def test_a_chain_too_slow_for_an_error_is_still_cut(measure, monkeypatch) -> Non
     walk = np.random.default_rng(2).normal(size=(1, 2000, 2)).cumsum(axis=1) / 50
     target = sw.Gaussian(np.zeros(2), np.eye(2))
     found, seen = measure(walk, target, kernel=RBF(1.0)), []
-    one_error = discrepancies._standard_error
+    one_error = discrepancies.error_and_sums
 
     def noted(*arguments):
         seen.append(one_error(*arguments))
         return seen[-1]
 
-    monkeypatch.setattr(discrepancies, "_standard_error", noted)
+    monkeypatch.setattr(discrepancies, "error_and_sums", noted)
     assert measure(walk, target, kernel=RBF(1.0), memory="1MiB").value == pytest.approx(found.value)
     assert found.standard_error is None
     assert seen[0][1].batches.lengths.max() <= 8

@@ -49,15 +49,20 @@ def test_what_evaluates_elsewhere_says_so(call) -> None:
 def test_compare() -> None:
     sets = {"right": CHAINS, "wide": 1.3 * CHAINS}
     known = {name: sw.Target.at_draws(-x) for name, x in sets.items()}
-    expected = sw.compare(sets, TARGET)
-    assert [r.value for r in sw.compare(sets, known).ranking] == [r.value for r in expected.ranking]
+    expected = sw.compare(sets, TARGET, method="ksd").ranking
+    found = sw.compare(sets, known, method="ksd").ranking
+    assert [r.value for r in found] == [r.value for r in expected]
+    checked = sw.compare(sets, known, method="scores")
+    assert checked.ranking == sw.compare(sets, TARGET, method="scores").ranking
+    with pytest.raises(sw.InputError, match=r"right: .*at the draws only .*'scores'"):
+        sw.compare(sets, known)
     with pytest.raises(sw.InputError, match="a dict of such targets"):
         sw.compare(sets, KNOWN)
     with pytest.raises(sw.InputError, match=r"names \['right'\].*sets are \['right', 'wide'\]"):
         sw.compare(sets, {"right": KNOWN})
     short = sw.Target.at_draws(-CHAINS[:, 1:])
     with pytest.raises(sw.InputError, match="wide: the scores have shape"):
-        sw.compare(sets, {"right": KNOWN, "wide": short})
+        sw.compare(sets, {"right": KNOWN, "wide": short}, method="scores")
 
 
 def test_compare_models() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 import steinwise as sw
 from steinwise._internal.memory import budget_bytes
+from steinwise._internal.options import ELSEWHERE
 from steinwise._internal.random import stream
-from steinwise.api.options import ELSEWHERE
 from steinwise.methods.kccsd_split import check_split
 
 X = np.random.default_rng(0).normal(size=(100, 2))
@@ -36,6 +36,34 @@ def test_only_flags_say_whether_draws_are_independent(verb: str, value: object) 
     """Catches "False", which is true."""
     with pytest.raises(sw.InputError, match=r"independent is .*expected True or False"):
         VERBS[verb](independent=value)
+
+
+@pytest.mark.parametrize("adapter", [name for name in dir(sw) if name.startswith("from_")])
+def test_adapters_answer_an_option_that_they_do_not_have(adapter: str) -> None:
+    """Catches a bare TypeError, and advice to call an adapter on an adapter."""
+    with pytest.raises(TypeError, match=f"sw.{adapter} has no option 'spaces'") as raised:
+        getattr(sw, adapter)(None, spaces="model")
+    assert "It is one of" not in str(raised.value)
+    if adapter == "from_numpyro":
+        with pytest.raises(TypeError, match=r"no option 'num_samples'\. Did you mean n_draws\?"):
+            sw.from_numpyro(None, num_samples=3000)  # type: ignore[call-arg]
+
+
+def test_a_misspelt_method_is_answered_with_the_one_that_was_meant() -> None:
+    with pytest.raises(sw.InputError, match=r"'kds': expected one of .* Did you mean 'ksd'\?"):
+        sw.check(X, TARGET, method="kds")
+    with pytest.raises(sw.InputError, match=r"object such as sw.methods.KCCSD\(.*\)\.$"):
+        sw.check(X, TARGET, method="nothing")
+
+
+@pytest.mark.parametrize(
+    ("verb", "method"),
+    [("compare", "kccsd"), ("compare_models", "scores"), ("fit_parameters", "ksdagg")],
+)
+def test_a_method_that_a_verb_does_not_take_is_not_suggested(verb: str, method: str) -> None:
+    with pytest.raises(sw.InputError, match=f"^method is '{method}': expected '") as refused:
+        VERBS[verb](method=method)
+    assert "Did you mean" not in str(refused.value)
 
 
 @pytest.mark.parametrize("verb", ["check", "kccsd", "compare_models", "fit_parameters"])
@@ -81,7 +109,8 @@ def test_flags_of_methods_and_conditionals(make, option: str) -> None:
         (lambda v: sw.ksd(X, TARGET, estimator=v), "estimator"),
         (lambda v: sw.check(X, TARGET, dtype=v), "dtype"),
         (lambda v: sw.check(X, TARGET, method=v), "method"),
-        (lambda v: sw.compare({"a": X, "b": X}, TARGET, estimator=v), "estimator"),
+        (lambda v: sw.compare({"a": X, "b": X}, TARGET, method="ksd", estimator=v), "estimator"),
+        (lambda v: sw.compare({"a": X, "b": X}, TARGET, effort=v), "effort"),
     ],
 )
 def test_words_are_words(make, option: str) -> None:

@@ -1,11 +1,14 @@
 """`sw.refresh`: exact steps, honest about where they do not lead."""
 
+from dataclasses import replace
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
 
 import steinwise as sw
+from steinwise.draws.samples import ConstrainedScale
 
 COVARIANCE = np.full((3, 3), 0.9) + 0.1 * np.eye(3)
 NORMAL = sw.Gaussian(np.zeros(3), COVARIANCE)
@@ -42,7 +45,7 @@ def test_same_seed_same_numbers_in_the_same_shape() -> None:
 def test_right_draws_stay_right() -> None:
     """Invariance on a density without a closed form: catches steps that are not exact.
 
-    A Kolmogorov-Smirnov test of one marginal, log of a Gamma(3), after a sweep of right draws.
+    A Kolmogorov-Smirnov test of one marginal, log of a Gamma(3), after a sweep of correct draws.
     """
     x = np.log(np.random.default_rng(1).gamma(3.0, size=(1000, 2)))
     moved = sw.refresh(x, lambda x: jnp.sum(3 * x - jnp.exp(x)), sweeps=1).samples.rows
@@ -66,6 +69,27 @@ def test_slow_chains_are_refreshed_with_a_warning() -> None:
     with pytest.warns(sw.SteinwiseWarning, match="too slow"):
         refreshed = sw.refresh(walk, NORMAL, sweeps=1)
     assert refreshed.notes
+
+
+def test_refreshed_draws_are_not_checked_along_lines() -> None:
+    """The coordinate that was moved last fits whatever the draws were."""
+    refreshed = sw.refresh(MEAN_FIELD, NORMAL, sweeps=1)
+    with pytest.raises(sw.InputError, match=r"its draws are refreshed\.samples"):
+        sw.check(refreshed, NORMAL)
+    with pytest.raises(sw.InputError, match=r"moved by sw\.refresh.*'ksd'"):
+        sw.check(refreshed.samples, NORMAL)
+    assert sw.check(refreshed.samples, NORMAL, method="ksd").pvalue > 0
+
+
+def test_rows_are_called_what_they_are() -> None:
+    """A model's tau is followed as its logarithm."""
+    scale = ConstrainedScale(("tau",), lambda x: np.exp(x[:, 2:]))
+    samples = sw.Samples.of(MEAN_FIELD, names=["a", "b", "tau"])
+    refreshed = sw.refresh(replace(samples, constrained=scale), NORMAL, sweeps=1)
+    assert refreshed.samples.names == ("a", "b", "tau")
+    assert list(refreshed.to_dataframe().index) == ["a", "b", "log(tau)"]
+    assert "log(tau)" in str(refreshed)
+    assert "refreshed sd" in str(refreshed)
 
 
 def test_scores_at_the_draws_are_not_enough() -> None:

@@ -159,6 +159,7 @@ ROLES_OF_ONE: dict[tuple[str, str], Role] = {
     ("methods.Transported", "starts"): MODE_STARTS,
     ("points", "draws"): roles.PLACES,
     ("rfsd", "locations"): roles.LOCATIONS.also(*roles.refused(3)),
+    ("summary", "sweeps"): whole().or_none(),
     ("support.integers", "high"): roles.WHOLE_END,
     ("support.integers", "low"): roles.WHOLE_END,
     ("support.interval", "high"): replace(roles.INTERVAL_END, good=1.0),
@@ -195,7 +196,7 @@ TRACED = "functional"  # runs under the caller's jit, where values are not known
 # Classes whose methods users call with arguments, and an object of each.
 OBJECTS: dict[str, Callable[[], Any]] = {
     "CheckResult": lambda: sw.check(roles.X, GAUSSIAN, n_bootstrap=99),
-    "Comparison": lambda: sw.compare(roles.SETS.good, GAUSSIAN),
+    "Comparison": lambda: sw.compare(roles.SETS.good, GAUSSIAN, method="ksd"),
     "Discrepancy": lambda: sw.ksd(roles.X, GAUSSIAN),
     "ParameterFit": lambda: sw.fit_parameters(quadratic, roles.X, {"a": 1.0}),
     "samplers.MetropolisWithinGibbs": lambda: sw.samplers.MetropolisWithinGibbs(

@@ -147,7 +147,7 @@ NAMES = Role(
     None,
     refused("ab", "a", 7, 2.5, [1, 2], ["a", None], [["a"], ["b"]], True, b"ab", np.array([1, 2]))
     + refused({"a", "b"}, frozenset({"a", "b"}), words=("names", "order"))
-    + refused(["a"], ["a", "b", "c"], [], words=("names were given for 2 coordinates",))
+    + refused(["a"], ["a", "b", "c"], [], words=("given for 2 coordinates",))
     + refused(["a", "a"], words=("the name 'a'", "more than one coordinate")),
 )
 

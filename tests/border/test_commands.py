@@ -130,7 +130,7 @@ ROWS: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         *((given, (given,)) for given in ("0", "-1")),
     ],
     "names": [
-        *((given, ("names were given for 2 coordinates",)) for given in ("a", "", "a,b,c")),
+        *((given, ("given for 2 coordinates",)) for given in ("a", "", "a,b,c")),
         ("a,a", ("'a'", "more than one")),
     ],
     "evaluations": [*NUMBER, *((g, ("evaluations",)) for g in ("0", "-1", "nan", "inf", "0.5"))],

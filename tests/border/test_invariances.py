@@ -229,19 +229,23 @@ def test_the_order_of_the_chains(method: str, seed: int, width: float, order: li
     assert other.statistic == pytest.approx(one.statistic, rel=1e-6, abs=1e-9)
 
 
-# by chance the nearest of a few draws is not the right one, and a note says that checks disagree
-@pytest.mark.filterwarnings("ignore:.*its check finds a misfit:steinwise.SteinwiseWarning")
 @given(seed=seeds, order=st.permutations(range(3)), unit=units)
 def test_comparisons(seed: int, order: list, unit: float) -> None:
     """Catches a ranking that depends on the order of the sets, or on units."""
     target = normal(seed)
     sets = [(f"width {w}", draws(target, seed + k, w)) for k, w in enumerate((1.0, 1.5, 2.5))]
-    one = sw.compare(dict(sets), target, independent=True)
+    one = sw.compare(dict(sets), target, independent=True, method="ksd")
     scaled = {sets[k][0]: unit * sets[k][1] for k in order}
-    other = sw.compare(scaled, moved(target, unit * np.eye(D)), independent=True)
+    there = moved(target, unit * np.eye(D))
+    other = sw.compare(scaled, there, independent=True, method="ksd")
     assert [r.name for r in other.ranking] == [r.name for r in one.ranking]
     values = [r.value * unit**2 for r in other.ranking]
     assert values == pytest.approx([r.value for r in one.ranking], rel=1e-5)
+    checked = sw.compare(dict(sets), target, independent=True, method="scores")
+    again = sw.compare(scaled, there, independent=True, method="scores")
+    assert [r.name for r in again.ranking] == [r.name for r in checked.ranking]
+    sizes, same = ([r.evidence.largest_error.size for r in c.ranking] for c in (checked, again))
+    assert same == pytest.approx(sizes, rel=1e-5)
 
 
 @given(seed=seeds, order=st.permutations(range(D)), own=st.tuples(units, units, units))

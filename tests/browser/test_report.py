@@ -141,6 +141,13 @@ def test_it_is_readable_in_light_and_dark_wide_and_narrow(
     assert opened.execute_script("return document.documentElement.scrollWidth") <= width
     for selector in ("body", ".verdict", ".quiet", "tr.misfit .verdict-text", "dt"):
         assert contrast(opened, selector) >= 4.5, selector
+    if width < 500:  # a phone shows verdicts without scrolling, and how far off coordinates are
+        box = opened.find_element(By.CSS_SELECTOR, ".scroll")
+        room = "return arguments[0].clientWidth - arguments[0].scrollWidth"
+        assert opened.execute_script(room, box) >= 0
+        titles = opened.find_elements(By.CSS_SELECTOR, "#coordinates th button")
+        shown = {title.text for title in titles if title.is_displayed()}
+        assert {"mean error", "sd ratio", "adjusted p", "verdict"} <= shown
     opened.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 

@@ -41,8 +41,8 @@ def test_too_few_draws_says_how_many_would_do(count: int) -> None:
     with pytest.raises(TooFewDraws) as caught:
         plan(draws[:, :90])
     message = str(caught.value)
-    length = int(re.findall(r"batches of (\d+) draws", message)[0])
-    enough = int(re.findall(r"About (\d+) draws in each", message)[0])
+    length = int(re.findall(r"(?:batch|batches) of (\d+) draws", message)[0])
+    enough = int(re.findall(r"About (\d+) draws in (?:it|each)", message)[0])
     assert plan(draws[:, :enough], batch_length=length).batches.count >= 20
     with pytest.raises(TooFewDraws):
         plan(draws[:, : enough - length], batch_length=length)
@@ -119,6 +119,18 @@ def test_warm_up_left_in_is_noted(count: int, rho: float) -> None:
         draws = chains(100 + seed, rho, count=count, draws=3000)
         decay = 20 * rho ** np.arange(3000)[:, None]
         assert plan(draws + decay).notes, f"seed {seed}"
+
+
+@pytest.mark.parametrize("count", [1, 4])
+@pytest.mark.parametrize("length", [60, 150])
+def test_warm_up_that_leaves_too_few_draws_is_named(count: int, length: int) -> None:
+    """Catches advice to draw more where a start far away is what looks like slow mixing."""
+    draws = chains(7, 0.0, count=count, draws=500)
+    draws[:, :length] += 8 * np.linspace(1, 0, length)[:, None]
+    with pytest.raises(TooFewDraws, match=r"The start of a chain differs .* If not, about \d+"):
+        plan(draws)
+    with pytest.raises(TooFewDraws, match=r"independent draws. About \d+ draws"):
+        plan(chains(7, 0.9, count=count, draws=90))
 
 
 @pytest.mark.parametrize("rho", [0.5, 0.9])

@@ -71,9 +71,9 @@ def test_a_table_with_chains_in_any_order(tmp_path: Path) -> None:
     ("header", "rows", "message"),
     [
         (["1.0", "2.0"], [[1, 2], [3, 4]], "all numbers: expected a header"),
-        (["a", "b"], [[1, 2], [3]], "line 3 .* has 1 entries, and the header has 2"),
+        (["a", "b"], [[1, 2], [3]], "line 3 .* has 1 entry, and the header has 2"),
         (["a", "b"], [[1, 2], [3, "x"]], "line 3 .* has 'x' for b"),
-        (["a"], [], "has 1 rows: expected a header and one row per draw"),
+        (["a"], [], "has 1 row: expected a header and one row per draw"),
         (["chain", "a"], [[1, 1.5], [1, 2], [2, 1]], "differ in length: {'1': 2, '2': 1}"),
     ],
 )

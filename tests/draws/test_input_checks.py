@@ -41,7 +41,7 @@ MASKED = np.ma.masked_array(_draws(30, 2), mask=np.arange(60).reshape(30, 2) == 
 
 BAD = {
     "a scalar": (np.float64(1.0), r"shape \(\), 0 axes: expected \(n, d\)"),
-    "a vector": (_draws(30), r"shape \(30,\), 1 axes.*draws\[:, None\]"),
+    "a vector": (_draws(30), r"shape \(30,\), 1 axis: .*draws\[:, None\]"),
     "four axes": (_draws(2, 3, 4, 5), r"shape \(2, 3, 4, 5\), 4 axes"),
     "no draws": (np.empty((0, 3)), r"shape \(0, 3\): there is nothing to check"),
     "no coordinates": (np.empty((30, 0)), r"shape \(30, 0\): there is nothing to check"),
@@ -54,12 +54,12 @@ BAD = {
     "coordinates before draws": (_draws(4, 3, 500), r"\(chain, d, draw\), .*\(draws, 1, 2\); if"),
     "nan": (
         _with(np.nan, (7, 1)),
-        r"1 of 90 entries .* NaN.*nan at index \(7, 1\) \(x\[1\]\)",
+        r"1 of 90 entries of the draws is NaN.*nan at index \(7, 1\) \(x\[1\]\)",
     ),
     "inf in a chain": (_with(-np.inf, (1, 4, 2)), r"1 of 180.*-inf at index \(1, 4, 2\)"),
     "a constant coordinate": (
         np.column_stack([_draws(30, 2), np.full(30, 0.25)]),
-        r"1 of 3 coordinates never change: x\[2\] = 0\.25.*Drop them",
+        r"1 of 3 coordinates never changes: x\[2\] = 0\.25.*Drop it",
     ),
     "integers": (np.arange(60).reshape(30, 2), r"dtype int64: expected floats.*astype\(float\)"),
     "booleans": (_draws(30, 2) > 0, "dtype bool: expected floats"),
@@ -145,7 +145,7 @@ def test_a_tracer_is_sent_to_the_pure_functions():
 @pytest.mark.parametrize(
     ("names", "expected"),
     [
-        (["a"], "1 names were given for 2 coordinates"),
+        (["a"], "1 name was given for 2 coordinates: 'a'. Expected one for each."),
         (["a", "b", "c"], "3 names were given for 2 coordinates"),
         (["a", "a"], "'a' was given to more than one coordinate"),
         ("ab", "names is 'ab': expected a sequence of strings"),

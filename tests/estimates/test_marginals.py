@@ -83,8 +83,29 @@ def test_draws_on_another_scale_have_no_errors():
     assert not explained(errors_of(draws)).any()
 
 
+@pytest.mark.parametrize("reached", [4000, 3500])
+def test_means_and_sds_are_those_of_all_draws_where_some_are_regressed(reached: int):
+    """Catches the moments of every second draw, whose errors in a chain may be twice as large."""
+    d, whole = 30, even_batches(4, 1000, 16, independent=False)
+    batches = whole.first(whole.count * reached // 4000)
+    draws = 3 + np.random.default_rng(3).normal(size=(4, 1000, d)) * np.linspace(0.5, 2, d)
+    weights = np.random.default_rng(4).normal(size=(d, 2))
+    target = sw.Gaussian(np.full(d, 3.0), np.eye(d))
+    found = estimate_errors(sw.Samples.of(draws), target, batches, 2**30, weights)
+    assert found is not None
+    rows = draws.reshape(-1, d)[: batches.bounds[-1]]
+    lines = np.concatenate([rows, rows @ weights], axis=1)
+    np.testing.assert_allclose(found.mean, lines.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.sd, lines.std(axis=0), rtol=1e-12)
+    without = lines[batches.bounds[1] :]
+    np.testing.assert_allclose(found.mean_without[0], without.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.sd_without[0], without.std(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.corrected_mean[:d], 3.0, atol=1e-6)
+    np.testing.assert_allclose(found.sd_ratio[:d], lines.std(axis=0)[:d], rtol=1e-6)
+
+
 def test_within_a_tolerance_means_an_interval_inside_of_it():
-    # right draws: sigma from its own distribution, then a and b given it
+    # correct draws: sigma from its own distribution, then a and b given it
     random = np.random.default_rng(1)
     n = 4000
     sigma = np.sqrt(SQUARES / random.chisquare(DATA - 2, size=n))

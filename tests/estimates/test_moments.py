@@ -76,7 +76,7 @@ def test_in_one_dimension_by_quadrature() -> None:
 
 
 def chain_errors(seed: int, length: int) -> MomentErrors:
-    """Right draws of the quartic density, autocorrelated: an AR(1) chain through its quantiles."""
+    """Correct draws of the quartic density, autocorrelated: AR(1) through its quantiles."""
     rng = np.random.default_rng(seed)
     n, rho = 1000, 0.8
     noise = rng.normal(size=n) * np.sqrt(1 - rho**2)

@@ -1,6 +1,7 @@
 """Whether errors are beyond a tolerance: the answers, and how often they are wrong at its edge."""
 
 import re
+from dataclasses import replace
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,8 +10,9 @@ from scipy import stats
 
 import steinwise as sw
 from steinwise.calibration.batches import even_batches
-from steinwise.estimates.moments import moment_errors
+from steinwise.estimates.moments import MomentErrors, moment_errors
 from steinwise.estimates.tolerance import judge_tolerance, largest_t
+from steinwise.results.wording import tolerance_sentence
 
 TARGET = sw.Gaussian([1.0, -2.0], [[1.0, 0.7], [0.7, 1.0]])
 
@@ -50,6 +52,33 @@ def test_the_worst_error_is_named() -> None:
         sw.assert_fits(draws, TARGET, names=["a", "b"], tolerance=0.1)
 
 
+def test_what_is_unknown_besides_the_worst_is_named() -> None:
+    """Catches a worst error that is none: those that cannot be told may be larger."""
+
+    def first_has_two_modes(x: jnp.ndarray) -> jnp.ndarray:
+        return jnp.logaddexp(-((x[0] - 4) ** 2) / 2, -((x[0] + 4) ** 2) / 2) - x[1] ** 2 / 2
+
+    rng = np.random.default_rng(0)
+    draws = rng.normal(size=(2000, 2)) * [1.0, 0.7]
+    draws[:, 0] += rng.choice([-4.0, 4.0], size=2000)
+    found = judged(draws, first_has_two_modes)
+    assert found.tolerance is not None
+    assert found.tolerance.answer == "beyond"
+    assert (found.tolerance.coordinate, found.tolerance.unknown) == ("b", ("a",))
+    for text in (str(found), found.to_html()):
+        said = " ".join(text.split())
+        assert "The errors of 1 other cannot be told, and may be larger: a." in said
+
+
+def test_the_worst_is_the_largest_and_not_the_one_known_best() -> None:
+    """Catches an error of 0.4 that is named where another of 0.6 is clear too."""
+    doubt = np.array([0.0, 0.3])  # the first is known better
+    errors = example_errors(mean_error=np.array([0.4, 0.6]), mean_doubt=doubt)
+    answer = judge_tolerance(errors, ("a", "b"), 0.1, 0.05, 0)
+    assert (answer.answer, answer.coordinate) == ("beyond", "b")
+    assert 0.1 < answer.low < 0.3
+
+
 def test_few_draws_cannot_tell() -> None:
     """Catches "within" for want of evidence."""
     found = judged(right(100))
@@ -57,6 +86,40 @@ def test_few_draws_cannot_tell() -> None:
     assert found.tolerance.answer == "too few draws"
     assert found.acceptable
     assert "Too few draws" in str(found)
+
+
+def example_errors(**fields: np.ndarray) -> MomentErrors:
+    """Of two coordinates without errors, which 1000 draws tell to 0.03 or so, but for some."""
+    draws, batches = right(1000), even_batches(1, 1000, 50, independent=True)
+    known = {"mean_error": np.zeros(2), "sd_ratio": np.ones(2)}
+    known |= {"mean_doubt": np.zeros(2), "sd_doubt": np.zeros(2)}
+    return replace(moment_errors(draws, TARGET.score(draws), batches), **(known | fields))
+
+
+@pytest.mark.parametrize("of_b", [0.0, 0.09])
+def test_more_draws_are_not_asked_for_where_they_need_not_help(of_b: float) -> None:
+    """Catches "too few draws" at any number of draws, where the error of a is never known."""
+    unexplained = np.array([0.9, 0.0])
+    errors = example_errors(mean_error=np.array([0.0, of_b]), mean_unexplained=unexplained)
+    answer = judge_tolerance(errors, ("a", "b"), 0.1, 0.05, 0)
+    assert (answer.answer, answer.unknown, answer.coordinate) == ("unknown", ("a",), "b")
+    said = tolerance_sentence(answer)
+    assert "the errors of a cannot be told from these draws, and more draws need not help" in said
+    assert "sw.summary may tell them. Of the others, the worst is the " in said
+    known = example_errors(mean_error=np.array([0.0, of_b]))
+    expected = "too few draws" if of_b else "within"
+    assert judge_tolerance(known, ("a", "b"), 0.1, 0.05, 0).answer == expected
+
+
+def test_nor_where_it_is_not_chance_that_makes_an_interval_long() -> None:
+    """Catches "too few draws" of an error that the regressions leave in doubt."""
+    means = np.array([0.11, 0.05])  # draws tell whether the first is beyond, not the second
+    errors = example_errors(mean_error=means, mean_doubt=np.array([0.0, 0.2]))
+    answer = judge_tolerance(errors, ("a", "b"), 0.1, 0.05, 0)
+    assert (answer.answer, answer.unknown, answer.coordinate) == ("unknown", (), "b")
+    assert tolerance_sentence(answer).startswith(
+        "Whether the mean of b is within the tolerance of 0.1 cannot be told: it is off by +0.05 sd"
+    )
 
 
 def test_what_scores_do_not_explain_is_not_judged() -> None:

@@ -61,6 +61,6 @@ def test_a_bandwidth_that_is_no_number(bad):
 def test_a_vector_for_another_dimension(measure):
     """Broadcasting, which fails far inside JAX or, with one number, passes."""
     draws, target = np.random.default_rng(0).normal(size=(100, 2)), sw.Gaussian([0, 0], np.eye(2))
-    for d in (1, 3):
-        with pytest.raises(sw.InputError, match=f"vector of {d} parameters for 2 coordinates"):
+    for d, count in ((1, "1 parameter"), (3, "3 parameters")):
+        with pytest.raises(sw.InputError, match=f"vector of {count} for 2 coordinates"):
             measure(draws, target, RBF(np.ones(d)))

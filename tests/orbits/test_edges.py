@@ -67,7 +67,7 @@ def test_right_draws_of_a_ball_fit() -> None:
 
 @pytest.mark.filterwarnings("ignore::steinwise.SteinwiseWarning")
 def test_scores_are_no_evidence_where_a_density_ends() -> None:
-    """Catches right draws that are rejected by their scores, or called too narrow."""
+    """Catches correct draws that are rejected by their scores, or called too narrow."""
     found = sw.check(draws_in_ball(2100, 3), TARGETS["scores"], n_bootstrap=199)
     assert not found.rejected
     assert "the log density falls to -inf among the draws" in " ".join(found.notes)

@@ -12,7 +12,7 @@ import steinwise as sw
 from steinwise.orbits.nodes import search_ranges_of
 from steinwise.orbits.places import find_places
 from steinwise.orbits.quadrature import EVALUATIONS_PER_LINE, follow_lines
-from steinwise.orbits.series_comparison import CHECKED_STEP, SeriesComparison
+from steinwise.orbits.series_comparison import BLOCK, CHECKED_STEP, SeriesComparison
 from steinwise.target import AbstractTarget
 
 N = 48
@@ -119,8 +119,15 @@ def test_kinks_and_plateaus_are_followed_by_nodes(log_density) -> None:
     np.testing.assert_allclose(found.u[:, 0], np.interp(x[:, 0], grid, cdf / cdf[-1]), atol=1e-3)
 
 
-def test_one_failure_in_the_sample_makes_all_lines_be_compared(monkeypatch) -> None:
-    """Catches a comparison with the density that only ever looks at the sample."""
+@pytest.mark.parametrize(
+    ("failing", "others"),
+    [([0], BLOCK - BLOCK // CHECKED_STEP), ([0, -1], 3 * N - 3 * N // CHECKED_STEP)],
+    ids=["one block", "two blocks"],
+)
+def test_failures_in_the_sample_make_their_block_or_all_lines_be_compared(
+    failing, others, monkeypatch
+) -> None:
+    """Catches a comparison that only ever looks at the sample, or misses a fault in every block."""
     target, x = regression(500, 4, seed=0)
     looked_at = []
     plain = SeriesComparison.disagrees
@@ -128,12 +135,12 @@ def test_one_failure_in_the_sample_makes_all_lines_be_compared(monkeypatch) -> N
     def disagrees(comparison, rows, allowance):
         looked_at.append(len(rows))
         fails = plain(comparison, rows, allowance)
-        fails[0, 0] = True
+        fails[failing, 0] = True
         return fails
 
     monkeypatch.setattr(SeriesComparison, "disagrees", disagrees)
-    places(target, x)
-    assert looked_at == [N // CHECKED_STEP, N]
+    places(target, np.tile(x, (3, 1)))
+    assert looked_at == [3 * N // CHECKED_STEP, others]
 
 
 def test_a_target_with_conditional_scores_of_its_own_keeps_nodes() -> None:

@@ -299,7 +299,7 @@ def test_the_number_of_evaluations_is_as_stated() -> None:
 
 @pytest.mark.parametrize("constant", [1e13, 1e17, -1e17])
 def test_a_constant_that_takes_all_digits_changes_no_verdict(constant):
-    """At 1e17 the log density is a staircase with steps of 16, and right draws were rejected."""
+    """At 1e17 the log density is a staircase with steps of 16, and correct draws were rejected."""
     x = np.random.default_rng(0).normal(size=(60, 2))
     found = sw.check(x, lambda x: constant - 0.5 * jnp.sum(x**2))
     expected = sw.check(x, lambda x: -0.5 * jnp.sum(x**2))

@@ -87,8 +87,9 @@ def test_comparisons() -> None:
     chains = np.random.default_rng(0).normal(size=(2, 100, 2))
     chains[1] += 3.0
     sets = {f"a\n{SPOOF}": chains, "$\\bm{b}$": chains + 1.0}
-    with pytest.warns(sw.SteinwiseWarning) as caught:
-        found = sw.compare(sets, sw.Gaussian([0, 0], np.eye(2)))
-    assert all(shows_no_control(str(one.message)) for one in caught)
-    assert shows_no_control(str(found))
-    found.plot().canvas.draw()
+    for method in ("ksd", "scores"):
+        with pytest.warns(sw.SteinwiseWarning) as caught:
+            found = sw.compare(sets, sw.Gaussian([0, 0], np.eye(2)), method=method)
+        assert all(shows_no_control(str(one.message)) for one in caught)
+        assert shows_no_control(str(found))
+        found.plot().canvas.draw()

@@ -1,5 +1,7 @@
 """The draws that make up a misfit, by chain and number."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -26,15 +28,34 @@ def test_outliers_of_the_default_check_are_named():
     assert len(result.dominating) == 2
     text = " ".join(str(result).split())
     assert "2 draws lie far out" in text
-    assert "draw 17 of chain 0 in x[1]" in text
-    assert "draw 17 of chain 0 in x[1]" in result.to_html()
+    for shown in (text, result.to_html()):  # no chain, and no place to look at
+        assert "draw 17 in x[1]" in shown
+        assert "They may be errors, or the draws reach where the density does not." in shown
 
 
 def test_chains_are_named_too():
     x = _normal(1, 4, 300, D)
     x[2, 41, 0] = 30.0
-    one = sw.check(x, TARGET).influential(1)[0]
+    result = sw.check(x, TARGET)
+    one = result.influential(1)[0]
     assert (one.chain, one.draw, one.coordinate) == (2, 41, "x[0]")
+    assert "draw 41 of chain 2 in x[0]. Look there first." in " ".join(str(result).split())
+
+
+def test_the_table_says_what_its_numbers_are():
+    """Catches "value", and a column of question marks."""
+    x = _normal(0, 400, D)
+    x[17, 1] = 8.0
+
+    def columns(method: str) -> list[str]:
+        found = sw.check(3 * x, TARGET, method=method, n_bootstrap=99).influential(3)
+        titles, *rows = re.split(r"\n", str(found))
+        assert len(rows) == 3
+        return re.split(r"\s\s+", titles)
+
+    number = "-log10 of its tail probability"
+    assert columns("transported") == ["chain", "draw", "coordinate", number]
+    assert columns("ksd") == ["chain", "draw", "added to the statistic", "share of all"]
 
 
 def test_a_misfit_of_all_draws_names_none():

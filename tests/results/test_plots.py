@@ -1,6 +1,7 @@
 """Pictures whose words can be read: all of them inside of the figure, none over another panel."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
@@ -17,6 +19,7 @@ from scipy import stats
 
 import steinwise as sw
 from steinwise.results.figures import _width, shortened
+from steinwise.results.plots import Answer, plot_answers
 
 CASES = ("3 short names", "3 names of 40 characters", "3 wide names", "40 names", "40 long names")
 FONT = FontProperties(size=10)
@@ -81,6 +84,11 @@ def assert_readable(figure: Figure) -> None:
                 assert box.padded(-1).y1 <= figure.bbox.height, text
                 for other in figure.axes:
                     assert other is ax or not _overlap(box, other.bbox), text
+    for legend in figure.legends:
+        for text in legend.get_texts():
+            boxes[text] = box = text.get_window_extent(canvas.get_renderer())
+            assert 0 <= box.padded(-1).x0 <= box.padded(-1).x1 <= figure.bbox.width, text
+            assert not any(_overlap(box, ax.bbox) for ax in figure.axes), text
     for one, other in combinations(boxes, 2):
         assert not _overlap(boxes[one], boxes[other]), (one, other)
 
@@ -96,6 +104,64 @@ def test_the_overview_can_be_read(shifted: sw.CheckResult, size: int) -> None:
     assert null.bbox.width > 3 * figure.dpi
     labels = [text.get_text() for text in rows.get_yticklabels()]
     assert len(labels) == len(set(labels)) == min(len(shifted.coordinates), 30)
+
+
+def test_an_unknown_error_does_not_look_like_none(shifted: sw.CheckResult) -> None:
+    """Catches a row without a bar, which is what an error of 0 looks like."""
+    worst = shifted.coordinates[0].name
+    coordinates = tuple(
+        replace(c, marginal=None) if c.name == worst else c for c in shifted.findings.coordinates
+    )
+    partly = replace(shifted, findings=replace(shifted.findings, coordinates=coordinates))
+    figure = partly.plot()
+    assert_readable(figure)
+    rows = figure.axes[1]
+    (mark,) = rows.texts
+    assert mark.get_text() == "?"
+    at = [text.get_text() for text in rows.get_yticklabels()]
+    assert mark.xy[1] == len(at) - 1  # type: ignore[attr-defined]  # the worst is on top
+    assert rows.bbox.contains(*mark.get_window_extent().min)
+    assert rows.bbox.contains(*mark.get_window_extent().max)
+    (legend,) = figure.legends
+    assert "not known from these draws" in [text.get_text() for text in legend.get_texts()]
+    assert not shifted.plot().axes[1].texts
+
+
+@pytest.mark.parametrize("known", [0, 2])
+def test_an_answer_that_is_not_known_is_marked_in_its_row(known: int) -> None:
+    """Catches a question mark on the frame, or above it, where no bar makes room for its row."""
+    unknown = Answer("tau", 1.0, 2.0, np.nan, np.nan, np.nan)
+    others = [Answer(f"x[{j}]", 0.2, 0.8, 0.0, 1.0, 0.1) for j in range(known)]
+    figure = plot_answers([unknown, *others])
+    assert_readable(figure)
+    (ax,) = figure.axes
+    (mark,) = [line for line in ax.lines if line.get_marker() == "$?$"]
+    x, row = (float(np.ravel(values)[0]) for values in mark.get_data())
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    assert row == known
+    assert low + 0.3 <= row <= high - 0.3
+    assert left < x < right
+    (legend,) = figure.legends
+    assert "not known from these draws" in [text.get_text() for text in legend.get_texts()]
+
+
+def test_no_legend_covers_the_bins_of_a_transform(shifted: sw.CheckResult) -> None:
+    """Catches a legend over the first bins, where the misfit of most coordinates shows."""
+    figure = shifted.plot_pit(shifted.findings.coordinates[0].name)
+    assert figure.axes[0].get_legend() is None
+    assert len(figure.legends) == 1
+    assert_readable(figure)
+
+
+def test_the_legend_has_the_colours_of_no_single_row(shifted: sw.CheckResult) -> None:
+    """Catches a blue legend of orange bars, and one that covers rows."""
+    figure = shifted.plot()
+    (legend,) = figure.legends
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert labels == ["mean error, in sds", "sd ratio - 1", "flagged"]
+    colours = [to_hex(patch.get_facecolor()) for patch in legend.get_patches()]
+    assert colours[0] == colours[1] != colours[2] == "#d55e00"
+    assert figure.axes[1].get_legend() is None
 
 
 def test_the_overview_counts_what_is_flagged_and_not_only_what_is_shown() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import jax
 import numpy as np
@@ -104,7 +105,51 @@ def test_the_report_is_aligned_and_fits_the_page(result):
 def test_the_report_says_what_a_flag_means(result):
     """A flagged neighbour of a wrong coordinate is no proof that it is itself wrong."""
     assert "neighbours" in str(result)
-    assert "(the least possible)" in str(result)
+    assert "(the least of 1000 bootstraps)" in str(result)
+
+
+def test_a_pvalue_below_that_of_bootstraps_says_where_it_is_from() -> None:
+    """Catches "1e-13, 1000 bootstraps", which no thousand bootstraps give."""
+    draws = np.random.default_rng(0).normal(size=(200, 2))
+    draws[5, 0] = 12.0
+    found = sw.check(draws, sw.Gaussian([0, 0], np.eye(2)))
+    assert found.pvalue < 1e-4
+    assert "(exact, of a draw far out, without bootstraps), seed 0" in str(found)
+    assert max(map(len, str(found).splitlines())) <= 80
+
+
+def test_a_direction_does_not_push_verdicts_to_lines_of_their_own() -> None:
+    """Catches "direction 1 (a + b - c, ...)" as the widest name of a table; it is said below."""
+    names = [f"population_effect[{k}]" for k in range(3)]
+    covariance = 0.1 * np.eye(3) + 0.9
+    draws = np.random.default_rng(0).multivariate_normal(np.zeros(3), covariance, size=300)
+    found = sw.check(draws, sw.Gaussian(np.zeros(3), covariance), names=names)
+    lines = str(found).splitlines()
+    (row,) = [line for line in lines if line.startswith("  direction 1 ")]
+    assert row.endswith("no misfit found")
+    said = " ".join(str(found).split())
+    assert "By the largest weights, direction 1 is population_effect[" in said
+    assert "direction 1 (population_effect[" in str(found.coordinates)  # where nothing is below
+
+
+def test_one_chain_has_a_split_rhat() -> None:
+    """Catches an R-hat of one chain that looks as if chains had been compared."""
+    draws, target = (
+        np.random.default_rng(0).normal(size=(4, 300, 2)),
+        sw.Gaussian([0, 0], np.eye(2)),
+    )
+    assert ", largest R-hat " in str(sw.check(draws, target, effort="quick"))
+    assert ", largest split R-hat " in str(sw.check(draws[:1], target, effort="quick"))
+
+
+def test_the_numbers_of_the_table_are_properties() -> None:
+    draws = np.random.default_rng(0).normal(size=(300, 2)) + np.array([0.5, 0.0])
+    found = sw.check(draws, sw.Gaussian([0, 0], np.eye(2)), names=["a", "b"], effort="quick")
+    own = found["a"]
+    assert own.marginal is not None
+    assert (own.mean_error, own.sd_ratio) == (own.marginal.mean_error, own.marginal.sd_ratio)
+    unknown = replace(own, marginal=None)
+    assert (unknown.mean_error, unknown.sd_ratio) == (None, None)
 
 
 def test_a_clean_result_claims_no_proof():
@@ -156,6 +201,20 @@ def test_a_missing_extra_is_named(result, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ModuleNotFoundError, match=r"steinwise\[io\]"):
         result.to_dataframe()
+    monkeypatch.delitem(sys.modules, "steinwise.results.picture", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ModuleNotFoundError, match=r"steinwise\[plots\]"):
         result.plot()
+
+
+def test_a_summary_is_not_offered_where_it_would_be_refused() -> None:
+    """Catches advice that cannot be followed: summaries take no discrete coordinates."""
+    rng = np.random.default_rng(0)
+    draws = np.column_stack([rng.normal(size=100), rng.integers(0, 2, 100)]).astype(float)
+    target = sw.Target(
+        lambda x: -0.5 * x[0] ** 2 + 0.0 * x[1],
+        support=[sw.support.real, sw.support.integers(0, 1)],
+    )
+    assert "sw.summary" not in str(sw.check(draws, target))
+    heavy = rng.standard_cauchy(size=(100, 2))
+    assert "sw.summary" in str(sw.check(heavy, lambda x: -jax.numpy.log1p(x**2).sum()))

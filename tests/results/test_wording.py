@@ -1,14 +1,19 @@
 """All sentences are in one package, and every kind that the others return has one."""
 
 import ast
+import re
 import string
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import steinwise
+import steinwise as sw
 from steinwise.methods import NAMES, by_name
 from steinwise.methods.complete_conditionals import effects, outcome_sums
 from steinwise.methods.complete_conditionals.features import CONTEXTS
@@ -182,10 +187,67 @@ def test_what_is_known_of_a_conditional_alone_is_said_so() -> None:
     assert as_expected.startswith("mean and sd are as expected, but given the others, draws are")
 
 
+@pytest.mark.parametrize("kind", kinds_of_misfit())
+@pytest.mark.parametrize("spread", [0.5, 2.0])
+@pytest.mark.parametrize("known", MARGINALS)
+def test_a_single_coordinate_is_not_judged_given_others(
+    kind: str, spread: float, known: Marginal | None
+) -> None:
+    """Catches "given the others", and a wrong dependence on them, where there are none."""
+    if kind in wording.DEPENDENCE:
+        return
+    found = flagged(kind, spread, partners=(), marginal=known)
+    assert found.misfit is not None
+    alone = replace(found, misfit=replace(found.misfit, has_others=False))
+    assert not re.search("others|conditional|dependence", alone.verdict)
+    assert alone.misfit is not None
+    keys = wording.advice_keys(alone.misfit, alone.effect, alone.marginal)
+    assert keys
+    assert not keys & {"given the others", "dependence"}
+    expected = alone.verdict.startswith("mean and sd are as expected, but ")
+    assert not (expected and re.search("too wide|too narrow|shifted", alone.verdict))
+
+
+def test_reports_on_a_single_coordinate_speak_of_no_others() -> None:
+    """Catches sentences on neighbours and conditionals of a density of one coordinate."""
+    rng = np.random.default_rng(0)
+    normal, uniform = rng.normal(size=(500, 1)), rng.uniform(-1.73, 1.73, size=(500, 1))
+    outlier = np.concatenate([normal, [[9.0]]])
+
+    def two_modes(x: jnp.ndarray) -> jnp.ndarray:
+        return jnp.logaddexp(-((x[0] - 4) ** 2) / 2, -((x[0] + 4) ** 2) / 2)
+
+    apart = 1.3 * normal + rng.choice([-4.0, 4.0], size=(500, 1))
+    target = sw.Gaussian([0.0], [[1.0]])
+    pairs = [(normal, target), (uniform, target), (outlier, target), (apart, two_modes)]
+    for draws, density in pairs:
+        result = sw.check(draws, density, n_bootstrap=199)
+        text = f"{result} {result.to_html()}"
+        assert not re.search("given (the|all|its|their)( other|$)", " ".join(text.split()))
+        assert "neighbours" not in text
+    assert "One draw lies far out: draw 500 in x[0]." in str(sw.check(outlier, target))
+
+
 def test_a_method_that_tells_no_kind_has_a_verdict_too() -> None:
     assert flagged("", 1.0).verdict == "misfit"
     right = CoordinateResult("x", 1.0, 0.5, 0.5, None)
     assert (right.verdict, right.kind, right.partners) == ("no misfit found", "", ())
+
+
+# -- p-values --------------------------------------------------------------------------------------
+
+
+def test_a_p_value_is_written_by_one_function() -> None:
+    """Catches 0.000999 in one place and 0.001 in another."""
+    named = re.compile(r"(^|[._])p(value)?$")
+    written = [
+        (str(path.relative_to(SOURCE)), ast.unparse(node.value))
+        for path, tree in trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FormattedValue) and node.format_spec is not None
+        if named.search(ast.unparse(node.value))
+    ]
+    assert set(written) == {("results/wording/verdicts.py", "p")}  # in `pvalue` itself
 
 
 # -- other kinds -----------------------------------------------------------------------------------
@@ -196,9 +258,13 @@ def test_every_meaning_of_a_flag_belongs_to_a_method() -> None:
     assert meanings == set(wording.FLAG_MEANINGS)
 
 
-def test_every_standing_in_a_comparison_has_a_verdict() -> None:
-    tree = ast.parse((SOURCE / "calibration" / "ranking.py").read_text("utf-8"))
-    assert values_of("standing", tree) == set(wording.COMPARISON_VERDICTS)
+@pytest.mark.parametrize(
+    ("file", "verdicts"),
+    [("ranking.py", wording.COMPARISON_VERDICTS), ("set_ranking.py", wording.SET_STANDINGS)],
+)
+def test_every_standing_in_a_comparison_has_a_verdict(file: str, verdicts: dict) -> None:
+    tree = ast.parse((SOURCE / "calibration" / file).read_text("utf-8"))
+    assert values_of("standing", tree) == set(verdicts)
 
 
 # -- one room --------------------------------------------------------------------------------------
@@ -225,7 +291,8 @@ def _literals(text: str) -> Iterator[tuple]:
 
 def test_no_sentence_is_written_a_second_time() -> None:
     """Catches a changed word that is changed in one of two places."""
-    kinds = {*wording.NOTES, *wording.ADVICE, *wording.DEPENDENCE, *wording.COMPARISON_VERDICTS}
+    kinds = {*wording.NOTES, *wording.ADVICE, *wording.DEPENDENCE}
+    kinds |= {*wording.COMPARISON_VERDICTS, *wording.SET_STANDINGS}
     texts = {path: passages(tree) for path, tree in trees()}
     worded = {path: texts.pop(path) for path in WORDING.glob("*.py")}
     sentences = set().union(*worded.values()) - kinds
@@ -242,9 +309,9 @@ def test_no_sentence_is_written_a_second_time() -> None:
 
 
 def test_draws_that_dominate_without_lying_far_out() -> None:
-    one = wording.dominating(["draw 3"], 2, far_out=False)
+    one = wording.dominating(["draw 3"], 2, far_out=False, chains=True, has_others=True)
     assert one == "One draw makes up half of the statistic: draw 3. Look there first."
-    two = wording.dominating(["draw 3", "draw 5"], 2, far_out=False)
+    two = wording.dominating(["draw 3", "draw 5"], 2, far_out=False, chains=True, has_others=True)
     assert two.startswith("2 draws make up half of the statistic: draw 3")
 
 

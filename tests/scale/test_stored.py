@@ -11,6 +11,7 @@ from dask.distributed import Client, LocalCluster
 
 import steinwise as sw
 from benchmarks import simulate
+from steinwise._internal.memory import chunks
 from steinwise.draws.storage import map_slabs, read_rows, take_rows
 from steinwise.methods.complete_conditionals import slab_pass
 from steinwise.methods.complete_conditionals.slab_pass import SlabPass
@@ -62,7 +63,7 @@ def test_rows_are_counted_through_all_chains(part: slice) -> None:
     index = np.array([0, 9, 10, 29])
     np.testing.assert_array_equal(take_rows(stored, index), flat[index])
     for one in (values, stored):
-        pieces = list(map_slabs(one, lambda start, rows: (start, rows), 4))
+        pieces = list(map_slabs(one, lambda start, rows: (start, rows), chunks(30, 4)))
         assert [piece[0] for _, piece in pieces] == [where.start for where, _ in pieces]
         np.testing.assert_array_equal(np.concatenate([rows for _, (_, rows) in pieces]), flat)
 
@@ -118,7 +119,7 @@ def test_other_methods_take_stored_draws_into_memory() -> None:
         ),
         (from_array(np.where(normal(90) > 2, np.nan, 1.0), chunks=30), "NaN or infinite"),
         (da.ones((100, 3), chunks=50), "3 of 3 coordinates never change"),
-        (da.ones(100, chunks=50), "1 axes: expected"),
+        (da.ones(100, chunks=50), "1 axis: expected"),
     ],
 )
 def test_bad_arrays_are_answered(draws: da.Array, expected: str) -> None:
@@ -217,17 +218,17 @@ def test_an_interruption_leaves_the_verdict_on_the_draws_before(
     monkeypatch.setattr(slab_pass, "SLAB_LINES", 128)
     draws = normal(1280, 2) + 0.3
     target = sw.Target.from_score(Interrupted(draws[700, 0]))
-    with pytest.warns(sw.SteinwiseWarning, match="rests on the first 640 of 1280 draws"):
+    with pytest.warns(sw.SteinwiseWarning, match="rests on the first 660 of 1280 draws"):
         result = sw.check(draws, target, method=sw.methods.Transported(directions=False))
     assert result.rejected
-    assert result.draws.n_batches == 32
-    assert result.draws.effective_draws == 640
+    assert result.draws.n_batches == 33
+    assert result.draws.effective_draws == 660
     assert result.findings.pit is not None
-    assert len(result.findings.pit) == 640
+    assert len(result.findings.pit) == 660
     assert np.isfinite(result.findings.pit).all()
     # the same as the check of those draws, in those batches
     again = sw.check(
-        draws[:640],
+        draws[:660],
         sw.Target.from_score(lambda x: -x),
         method=sw.methods.Transported(directions=False),
         batch_length=20,

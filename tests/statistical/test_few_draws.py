@@ -1,4 +1,4 @@
-"""Few draws: the scale of skewed terms is drawn towards what right draws lead to expect."""
+"""Few draws: the scale of skewed terms is drawn towards what correct draws lead to expect."""
 
 import numpy as np
 import pytest

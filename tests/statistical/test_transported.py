@@ -232,7 +232,7 @@ def test_power_interaction_of_three_among_thirty() -> None:
     """Catches products that are summed over all pairs only, in which one of 435 drowns."""
     found = results(interaction, standard(30), 5)
     assert all(one.rejected for one in found)
-    words = "depends on x[19] and x[23] together in a way that the target does not"
+    words = "its dependence on x[19] and x[23] together is wrong"
     assert all(one["x[7]"].verdict == words for one in found)
 
 

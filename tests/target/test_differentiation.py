@@ -236,3 +236,26 @@ def test_a_density_in_numpy() -> None:
     """Catches a question about the number of coordinates where NumPy is the cause."""
     with pytest.raises(sw.TargetError, match=r"NumPy where jax.numpy is needed.*import jax.numpy"):
         sw.Target(lambda x: -np.sum(np.asarray(x) ** 2)).prepare(3)
+
+
+def test_a_forgotten_return_is_asked_for():
+    """Catches advice to sum over coordinates where nothing was returned."""
+
+    def density(x):
+        _ = -jnp.sum(x**2)
+
+    with pytest.raises(sw.TargetError, match=r"returned None.*return statement missing"):
+        sw.check(X, density)
+
+
+@pytest.mark.parametrize(
+    ("density", "said"),
+    [
+        (lambda a, b, c: -(a**2) - b**2 - c**2, "3 arguments, a, b and c: .* inside: a, b, c = x"),
+        (lambda x, data: -jnp.sum((x - data) ** 2), r"lambda x: log_density\(x, data\)"),
+    ],
+)
+def test_a_density_of_several_arguments_is_answered_with_one(density, said):
+    """Catches a TypeError of Python where the fix is one line."""
+    with pytest.raises(sw.TargetError, match=said):
+        sw.check(np.random.default_rng(0).normal(size=(50, 3)), density)

@@ -61,7 +61,7 @@ def lines_in_place(x, j, y):
 
 
 def test_functions_that_write_into_their_input_spoil_nothing_anywhere():
-    """The log density saw what the score had left of the points, and rejected right draws."""
+    """The log density saw what the score had left of the points, and rejected correct draws."""
     target = sw.Target.from_score(centred_in_place, log_density_in_place)
     clean = sw.Target.from_score(host_score, lambda x: log_density_in_place(x.copy()))
     directions, steps = np.eye(4)[:2], np.random.default_rng(0).normal(size=(37, 2, 3))

@@ -23,7 +23,7 @@ TABLE = jnp.arange(100.0, 103.0)
     ids=["an index", "an array of indices", "jitted", "a loop"],
 )
 def test_a_density_of_more_coordinates_than_the_draws(log_density):
-    """x[2] of two coordinates is x[1], and right draws were rejected."""
+    """x[2] of two coordinates is x[1], and correct draws were rejected."""
     with pytest.raises(sw.TargetError, match=r"draw of shape \(2,\).*shape \(2,\): index 2"):
         sw.ksd(X, log_density)
 

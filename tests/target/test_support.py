@@ -95,3 +95,10 @@ def test_a_host_target_on_the_real_line_agrees_with_a_jax_one():
     slopes = (jax_target[0], jax_target[1], jax_target[3], jax_target[5], jax_target[6])
     for one, other in zip(slopes, (host_target[k] for k in (0, 1, 3, 5, 6)), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+@pytest.mark.parametrize("support", ["positive", ["real", "positive"], {"tau": "positive"}])
+def test_a_support_by_its_printed_name_is_answered_with_the_object(support):
+    """Catches a list of all forms where the word is that which targets print."""
+    with pytest.raises(sw.InputError, match=r"a string: expected sw\.support\.(positive|real), an"):
+        sw.Target(log_density, support=support)

@@ -150,7 +150,7 @@ def test_scores_see_a_coordinate_given_the_others():
     assert (first.name, first.kind) == ("x[0]", "value times score")
     assert first.pvalue < 1e-8
     assert all(c.pvalue > 1e-7 for c in result.changes if c.kind in ("shift", "spread", "shape"))
-    assert "x[0]: given the others, the slope" in str(result)
+    assert "x[0]: the slope of the log density along it" in str(result)
 
 
 def test_scores_that_are_not_finite_have_ranks():

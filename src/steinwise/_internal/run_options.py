@@ -1,7 +1,9 @@
 """How a computation is carried out: seed, memory, precision, progress."""
 
+import os
 import sys
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
 _Step = TypeVar("_Step")
+ASSUMED_SIZE = {"ncols": 80, "nrows": 24}  # of a terminal that does not know its own
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,14 @@ class RunOptions:
 
         tqdm.write(text, file=sys.stderr)
 
+    def stage(self, label: str) -> AbstractContextManager[Any]:
+        """Where progress is shown, a line that says what is done, as long as it is done.
+
+        For what has no steps to count, such as compilation.
+        """
+        # without a total: a notebook shows a bar that does not reach it as failed
+        return self._tqdm(desc=f"{label} ...", bar_format="{desc}")
+
     def bar(self, steps: Iterable[_Step], total: int, label: str) -> Iterable[_Step]:
         """The steps, with a progress bar that follows them."""
         return self._tqdm(steps, total=total, desc=label)
@@ -54,7 +65,15 @@ class RunOptions:
             return tqdm(*steps, disable=True, **options)
         from tqdm.auto import tqdm
 
-        return tqdm(*steps, leave=False, **options)
+        return tqdm(*steps, leave=False, **options, **({} if _size_is_known() else ASSUMED_SIZE))
+
+
+def _size_is_known() -> bool:
+    """Whether the terminal has a size: in one of 0 columns, as of `script`, no bar would show."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns > 0
+    except (OSError, ValueError, AttributeError):  # no terminal: a notebook, a file, a test
+        return True
 
 
 def _in_notebook() -> bool:

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeGuard, get_args
 import numpy as np
 from jaxtyping import Float
 
+from steinwise._internal.counting import by_count
 from steinwise.errors import InputError
 
 Estimator = Literal["u", "v"]
@@ -166,7 +167,8 @@ def as_points(name: str, value: Any, expected: str) -> Float[np.ndarray, "m d"]:
     wrong = ~np.isfinite(points).all(axis=1)
     if wrong.any():
         raise InputError(
-            f"{wrong.sum()} of the {len(points)} rows of {name} have NaN or infinite entries, the "
-            f"first is row {wrong.argmax()}: expected finite numbers."
+            f"{wrong.sum()} of the {len(points)} rows of {name} "
+            f"{by_count(wrong.sum(), 'has', 'have')} NaN or infinite entries, the first is row "
+            f"{wrong.argmax()}: expected finite numbers."
         )
     return points

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steinwise._internal.escaping import printable
+from steinwise._internal.options import known_options
 from steinwise.adapters.common import Block, Variable, samples_of
 from steinwise.adapters.containers import read_group, variables
 from steinwise.draws.samples import Samples
@@ -13,6 +14,7 @@ from steinwise.target import AbstractTarget, as_target
 LIBRARIES = ("numpyro", "pymc", "stan", "bridgestan")
 
 
+@known_options
 def from_arviz(
     container: Any,
     model_or_space: Any,

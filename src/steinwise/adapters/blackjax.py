@@ -6,6 +6,7 @@ from typing import Any, Literal
 import jax
 import numpy as np
 
+from steinwise._internal.options import known_options
 from steinwise.adapters.common import Block, Variable, labels, samples_of, split
 from steinwise.adapters.kept_scores import with_kept_scores
 from steinwise.draws.samples import Samples
@@ -15,6 +16,7 @@ from steinwise.target import AbstractTarget, Target
 Axes = Literal["draw", "draw chain", "chain draw"]
 
 
+@known_options
 def from_blackjax(
     states: Any,
     logdensity_fn: Callable[[Any], Any],

@@ -190,16 +190,21 @@ def by_rows(
 
 
 def require_parameters(
-    draws: Mapping[str, Variable], shapes: Mapping[str, tuple[int, ...]], model: str
+    draws: Mapping[str, Variable], shapes: Mapping[str, tuple[int, ...]], run: str = ""
 ) -> None:
-    """Refuse draws that lack a parameter of the model, or entries of one."""
+    """Refuse draws that lack a parameter of the model, or entries of one.
+
+    `run` says what else makes a model that of the draws.
+    """
     missing = [name for name in shapes if name not in draws]
     if missing:
+        absent = ", ".join(missing[:NAMES_SHOWN])
         raise InputError(
-            f"the draws have no {', '.join(missing[:NAMES_SHOWN])}, which {model} samples; they "
-            f"have {', '.join(sorted(draws)[:NAMES_SHOWN])}. The density is the joint density of "
-            "all parameters, so var_names cannot leave any out, and the model's arguments must be "
-            "those of the run. Pass all of them, and look at the rows you want: "
+            f"the draws have no {absent}, which the model samples; they have "
+            f"{', '.join(sorted(draws)[:NAMES_SHOWN])}. Is this the model that the "
+            f"draws come from{run}? If it is, and {absent} was left out (by var_names, say): the "
+            "density is the joint density of all parameters. Pass all of them, and look at the "
+            "rows you want: "
             f"result.to_dataframe().filter(like={next(iter(draws), 'theta')!r}, axis=0)."
         )
     sizes = {name: draws[name].values.shape[:2] for name in shapes}
@@ -208,7 +213,7 @@ def require_parameters(
     for name, shape in shapes.items():
         if draws[name].shape != tuple(shape):
             raise InputError(
-                f"the draws of {name} have shape {draws[name].shape}, and {model} has {name} of "
+                f"the draws of {name} have shape {draws[name].shape}, and the model has {name} of "
                 f"shape {tuple(shape)}. Coords that leave out entries of a parameter leave no "
                 "density to test against; coords of chain and draw are fine. Or was the model "
                 "built on other data than the draws?"

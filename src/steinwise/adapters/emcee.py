@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from steinwise._internal.options import known_options
 from steinwise._internal.validation import require_whole
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
@@ -12,6 +13,7 @@ from steinwise.target import AbstractTarget, Target
 from steinwise.target.support import real
 
 
+@known_options
 def from_emcee(
     sampler: Any,
     *,

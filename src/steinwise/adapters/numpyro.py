@@ -9,8 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from steinwise._internal.optional import require
+from steinwise._internal.options import known_options
 from steinwise._internal.random import stream
 from steinwise.adapters.common import (
+    NAMES_SHOWN,
     Block,
     Variable,
     flat_entries,
@@ -36,6 +38,7 @@ from steinwise.target import AbstractTarget, Target
 from steinwise.target.support import AbstractSupport, discrete_among, real
 
 
+@known_options
 def from_numpyro(
     mcmc_or_svi: Any,
     *,
@@ -54,7 +57,9 @@ def from_numpyro(
     Parameters
     ----------
     mcmc_or_svi
-        An MCMC that has run, or an SVI.
+        An MCMC that has run, or an SVI. Its guide may be a function or one of
+        `numpyro.infer.autoguide`; from `AutoLaplaceApproximation` come draws of the normal
+        distribution around the mode, and `AutoDelta`, a point, is refused.
     params
         For an SVI: the learned parameters of its guide, `svi.run(...).params`.
     args, kwargs
@@ -105,14 +110,46 @@ def from_numpyro(
         )
     model = Model(svi.model, args or (), {**svi.static_kwargs, **(kwargs or {})})
     key = jax.random.key(int(stream(seed, "guide").integers(2**31)))
-    guide = infer.Predictive(svi.guide, params=dict(params), num_samples=n_draws)
+    found = _guide_draws(svi.guide, dict(params), model, n_draws, key)
+    draws = {name: Variable.of(values[None]) for name, values in found.items()}
+    _refuse_points(draws, model, getattr(svi.guide, "__name__", type(svi.guide).__name__))
+    return enter(draws, model, True)
+
+
+def _guide_draws(guide: Any, params: Values, model: Model, n_draws: int, key: Any) -> Values:
+    """Independent draws of a guide by site, with auxiliary sites of its own."""
+    infer = require("numpyro.infer", "numpyro", "from_numpyro")
+    autoguide = require("numpyro.infer.autoguide", "numpyro", "from_numpyro")
+    predictive = infer.Predictive(guide, params=params, num_samples=n_draws)
     try:
-        draws = guide(key, *model.args, **model.kwargs)
+        draws = predictive(key, *model.args, **model.kwargs)
     except TypeError as error:
         raise InputError(
             f"the guide failed on its arguments: {error}. Pass args= and kwargs= as to svi.run."
         ) from error
-    return enter({n: Variable.of(v[None]) for n, v in draws.items()}, model, True)
+    if isinstance(guide, autoguide.AutoLaplaceApproximation):
+        # trained as a point, the mode; what it stands for is a normal distribution around that
+        return guide.sample_posterior(key, params, sample_shape=(n_draws,))
+    return draws
+
+
+def _refuse_points(draws: Mapping[str, Variable], model: Model, guide: str) -> None:
+    """Refuse draws of a guide that has a point in place of a distribution for some sites."""
+    sites = list(latent_sites(draws, model))
+    points = [name for name in sites if (draws[name].values == draws[name].values[:, :1]).all()]
+    if not points or draws[points[0]].values.shape[1] == 1:
+        return
+    fix = (
+        "There is no distribution to check: fit AutoNormal, AutoMultivariateNormal or, for a "
+        "normal distribution around the mode, AutoLaplaceApproximation."
+        if len(points) == len(sites)
+        else "To check the other sites given these values, pass an SVI of the model with the sites "
+        "fixed: numpyro.handlers.condition(model, data={...})."
+    )
+    raise InputError(
+        f"the guide ({guide}) has a point, and no distribution, for "
+        f"{', '.join(points[:NAMES_SHOWN])}: all of its draws are equal. {fix}"
+    )
 
 
 def model_of(mcmc: Any, args: tuple | None = None, kwargs: Mapping | None = None) -> Model:

@@ -46,7 +46,8 @@ class Ends(NamedTuple):
 
 def latent_sites(draws: Mapping[str, Variable], model: Model) -> dict[str, dict[str, Any]]:
     """The latent sites of the model in the order of its code."""
-    first = {name: variable.values[0, 0] for name, variable in draws.items()}
+    # arrays of JAX: a scan in the model takes entries of them at a traced index
+    first = {name: jnp.asarray(variable.values[0, 0]) for name, variable in draws.items()}
     try:
         trace = model.trace(first)
     except TypeError as error:
@@ -67,7 +68,8 @@ def latent_sites(draws: Mapping[str, Variable], model: Model) -> dict[str, dict[
             "sampler summed out. The density here is that of all sites: draw them as well "
             "(numpyro.infer.DiscreteHMCGibbs), or write the model without them (MixtureSameFamily)."
         )
-    require_parameters(draws, {n: np.shape(s["value"]) for n, s in latent.items()}, "the model")
+    shapes = {name: np.shape(site["value"]) for name, site in latent.items()}
+    require_parameters(draws, shapes, run=", with the arguments of its run (args=, kwargs=)")
     return latent
 
 

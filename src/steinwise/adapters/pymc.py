@@ -12,6 +12,8 @@ import numpy as np
 
 from steinwise._internal.compiled import precision
 from steinwise._internal.optional import require
+from steinwise._internal.options import known_options
+from steinwise._internal.warn import warn_user
 from steinwise.adapters.common import (
     Block,
     Variable,
@@ -25,10 +27,15 @@ from steinwise.adapters.common import (
     split_rows,
     with_models_scale,
 )
-from steinwise.adapters.containers import read_group, variables
+from steinwise.adapters.containers import has_group, read_group, variables
 from steinwise.adapters.edges import Space, require_space
 from steinwise.adapters.kept_scores import nutpie_scores, with_kept_scores
-from steinwise.adapters.pymc_ranges import at_draws, bounded_variables, is_discrete
+from steinwise.adapters.pymc_ranges import (
+    at_draws,
+    bounded_variables,
+    is_discrete,
+    uniform_integers,
+)
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, TargetError
 from steinwise.target import AbstractTarget, Target
@@ -45,6 +52,7 @@ LOWEST = {
 }
 
 
+@known_options
 def from_pymc(
     idata: Any,
     model: Any,
@@ -68,7 +76,8 @@ def from_pymc(
     group
         The group that holds the draws.
     independent
-        True for draws of variational inference, which come as one chain but are independent.
+        True for draws of variational inference, which come as one chain but are independent. A
+        warning says so where draws look like these.
     space
         "unconstrained": variables go through PyMC's transforms, and the density has their Jacobian.
         "constrained": they stay on their own scale, and the density is that of the model. That
@@ -105,11 +114,32 @@ def from_pymc(
         )
     require_space(space)
     draws = variables(read_group(idata, group))
+    if independent is None and _looks_like_a_fit(idata, group):
+        warn_user(
+            "these draws are one chain without sampler statistics, as those of pm.fit(...).sample "
+            "are, and were taken for a chain. If they are from pm.fit, pass independent=True; if "
+            "from a sampler, independent=False. For one of several sets of sw.compare, pass "
+            "sw.from_pymc(idata, model, independent=True) in its place."
+        )
+    if independent and group == "posterior" and has_group(idata, "sample_stats"):
+        warn_user(
+            "independent=True, and these draws have sampler statistics, as those of pm.sample "
+            "have: a chain that is taken for independent draws gets false alarms. For one of "
+            "several sets of sw.compare, pass sw.from_pymc(idata, model, independent=True) in its "
+            "place, and leave the option out."
+        )
     if space == "constrained":
         return constrained(draws, model, independent)
     samples, target = unconstrained(draws, model, independent)
     kept = nutpie_scores(idata) if group == "posterior" else None
     return with_kept_scores(samples, target, kept), target
+
+
+def _looks_like_a_fit(idata: Any, group: str) -> bool:
+    """Whether a container has one chain, and nothing from a sampler of chains."""
+    if not has_group(idata, group) or group != "posterior" or has_group(idata, "sample_stats"):
+        return False
+    return read_group(idata, group).sizes.get("chain") == 1
 
 
 def unconstrained(
@@ -135,7 +165,7 @@ def constrained(
 def _require_all(draws: Mapping[str, Variable], model: Any) -> None:
     free = model.free_RVs
     shapes = model.eval_rv_shapes()
-    require_parameters(draws, {rv.name: shapes[rv.name] for rv in free}, "the model")
+    require_parameters(draws, {rv.name: shapes[rv.name] for rv in free})
 
 
 def _entered(
@@ -149,7 +179,8 @@ def _entered(
     free = model.free_RVs
     blocks = _blocks(draws, model)
     value_shapes = [block.shape for block in blocks]
-    support = _supports(model, value_shapes, bounded)
+    known = {**bounded, **uniform_integers(draws, model)}
+    support = _supports(model, value_shapes, known)
     samples = samples_of(blocks, independent, discrete_among(support, [""] * len(support)))
     names = [label for rv in free for label in labels(rv.name, draws[rv.name].index)]
     entries = flat_entries([draws[rv.name].values for rv in free])
@@ -163,13 +194,13 @@ def _entered(
 
 
 def _supports(
-    model: Any, shapes: list[tuple[int, ...]], bounded: Mapping[str, list[AbstractSupport]]
+    model: Any, shapes: list[tuple[int, ...]], known: Mapping[str, list[AbstractSupport]]
 ) -> list[AbstractSupport]:
     """Discrete variables by what is known of their distributions; all others but some are real."""
     supports: list[AbstractSupport] = []
     for rv, shape in zip(model.free_RVs, shapes, strict=True):
-        if rv.name in bounded:
-            supports += bounded[rv.name]
+        if rv.name in known:
+            supports += known[rv.name]
             continue
         one: AbstractSupport = real
         if is_discrete(rv):

@@ -7,7 +7,7 @@ import numpy as np
 
 from steinwise._internal.optional import require
 from steinwise.adapters.common import Variable
-from steinwise.adapters.edges import bounded_supports, refuse_joint_support
+from steinwise.adapters.edges import bounded_supports, discrete_supports, refuse_joint_support
 from steinwise.target.support import AbstractSupport
 
 
@@ -21,14 +21,34 @@ def bounded_variables(
     """The supports of all entries of those variables that PyMC transforms."""
     transforms = {rv: model.rvs_to_transforms[rv] for rv in model.free_RVs if not is_discrete(rv)}
     ends = {rv: _ends(rv, one) for rv, one in transforms.items() if one is not None}
+    found = _ends_at_draws(ends, draws, model)
+    return {name: bounded_supports(name, *both) for name, both in found.items()}
+
+
+def uniform_integers(draws: Mapping[str, Variable], model: Any) -> dict[str, list[AbstractSupport]]:
+    """The supports of variables that are uniform between two whole numbers."""
+    ends = {
+        rv: rv.owner.op.dist_params(rv.owner)
+        for rv in model.free_RVs
+        if getattr(rv.owner.op, "name", "") == "discrete_uniform"
+    }
+    found = _ends_at_draws(ends, draws, model)
+    # PyMC's density is 0 beyond an open end
+    return {name: discrete_supports(*both)[0] for name, both in found.items()}
+
+
+def _ends_at_draws(
+    ends: Mapping[Any, tuple[Any, Any]], draws: Mapping[str, Variable], model: Any
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """The ends of all entries of some variables at every draw, by the variables' names."""
     if not ends:
         return {}
-    found = at_draws([end for pair in ends.values() for end in pair], draws, model)
-    supports = {}
-    for rv, low, high in zip(ends, found[::2], found[1::2], strict=True):
-        both = (_broadcast(end, draws[rv.name].values.shape) for end in (low, high))
-        supports[rv.name] = bounded_supports(rv.name, *both)
-    return supports
+    found = iter(at_draws([end for pair in ends.values() for end in pair], draws, model))
+    shapes = {rv.name: draws[rv.name].values.shape for rv in ends}
+    return {
+        name: (_broadcast(next(found), shape), _broadcast(next(found), shape))
+        for name, shape in shapes.items()
+    }
 
 
 def _broadcast(ends: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

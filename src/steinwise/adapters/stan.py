@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from steinwise._internal.optional import require
+from steinwise._internal.options import known_options
 from steinwise.adapters.common import (
     Variable,
     by_rows,
@@ -35,6 +36,7 @@ class Model(NamedTuple):
     value_and_gradient: Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
+@known_options
 def from_stan(
     fit: Any, model: Any, *, group: str = "posterior", independent: bool | None = None
 ) -> tuple[Samples, AbstractTarget]:
@@ -85,7 +87,7 @@ def unconstrained(
     shapes: dict[str, tuple[int, ...]] = {}
     for name, index in stan.entries:  # the last entry of a parameter has the largest indices
         shapes[name] = tuple(i + 1 for i in index)
-    require_parameters(draws, shapes, "the model")
+    require_parameters(draws, shapes)
     flat = np.array([_unconstrain(stan, draw(position), position) for position in positions])
     names = _labels(stan, flat.shape[1], draws)
     samples = Samples.of(flat.reshape(chains, count, -1), names=names, independent=independent)

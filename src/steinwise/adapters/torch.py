@@ -1,18 +1,20 @@
 """PyTorch: the score of a log density by autograd, on the host."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from steinwise._internal.optional import require
+from steinwise._internal.options import known_options
+from steinwise._internal.warn import warn_user
 from steinwise.adapters.common import host_target
 from steinwise.draws.samples import Samples
-from steinwise.errors import InputError, SteinwiseWarning, TargetError
+from steinwise.errors import InputError, TargetError
 from steinwise.target import AbstractTarget
 
 
+@known_options
 def from_torch(
     draws: Any,
     log_prob: Callable[[Any], Any],
@@ -99,12 +101,10 @@ def _differentiable(torch: Any, log_prob: Callable, rows: Any) -> Callable[[Any]
         mapped(few)
     except RuntimeError as error:
         first = str(error).strip().splitlines()[0]
-        warnings.warn(
+        warn_user(
             f"log_prob cannot be vectorised and is called draw by draw, which is slow: {first} "
             "Likely causes: .item(), or a branch on a value (use torch.where). A log_prob of a "
-            "batch, (n, d) to (n,), needs no vectorising.",
-            SteinwiseWarning,
-            stacklevel=3,
+            "batch, (n, d) to (n,), needs no vectorising."
         )
         return looped
     return mapped

@@ -3,14 +3,17 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import steinwise
 from steinwise._internal.coordinates import choose_coordinates
+from steinwise._internal.counting import counted
 from steinwise._internal.notes import Note, note
 from steinwise._internal.numpy_errors import own_numpy_errors
+from steinwise._internal.options import known_options
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import (
     require_at_least,
@@ -25,7 +28,6 @@ from steinwise.api.entry import (
     enter_target_of,
     run_options,
 )
-from steinwise.api.options import known_options
 from steinwise.api.recognition import recognised
 from steinwise.api.suspicions import suspicions
 from steinwise.calibration.batch_plan import MIN_BATCHES, BatchPlan, plan_batches
@@ -36,6 +38,7 @@ from steinwise.draws.coordinate_diagnostics import coordinate_diagnostics
 from steinwise.draws.samples import Samples
 from steinwise.draws.scales import coordinate_scales, label
 from steinwise.errors import InputError, SteinwiseWarning, TargetError
+from steinwise.estimates.largest_error import largest_error
 from steinwise.estimates.marginals import estimate_errors, marginals
 from steinwise.estimates.tolerance import judge_tolerance
 from steinwise.methods import NAMES, by_name
@@ -44,11 +47,12 @@ from steinwise.methods.statistics import AbstractStatistic
 from steinwise.results.check import CheckResult
 from steinwise.results.findings import DrawsSummary, Findings
 from steinwise.results.misfit import Misfit
-from steinwise.results.wording import note_text
+from steinwise.results.wording import PROGRESS, note_text
 from steinwise.target import AbstractTarget
 from steinwise.target.support import is_real
 
 DOMINATED = 0.9  # the share of one term in the variance of the null, beyond which signs say little
+NOT_NORMALISED = {"density grows", "density levels off"}  # notes that say so
 
 
 @known_options
@@ -130,7 +134,7 @@ def check(
         "float64", or "float32" for the bulk of the work: sums over draws and bootstraps. The
         density is evaluated and followed in 64 bit in either case, where it allows that.
     progress
-        Show progress bars; by default only on a terminal.
+        Say what is done, and show progress bars; by default only on a terminal and in a notebook.
 
     Returns
     -------
@@ -154,7 +158,7 @@ def check(
     draws, target = recognised(draws, target, independent)
     requested = enter_method(
         method,
-        {name: by_name(name) for name in NAMES if isinstance(method, str) and name == method},
+        {name: lambda name=name: by_name(name)() for name in NAMES},
         AbstractMethod,
         f"one of {list(NAMES)} or a method object such as sw.methods.KCCSD(conditional=...).",
     )
@@ -171,7 +175,8 @@ def check(
         chosen = chosen.within_budget()
     if coordinates is not None:
         chosen = chosen.restricted(choose_coordinates(coordinates, given.names, seed))
-    density, scored = enter_target_of(chosen, target, given)
+    with run.stage(PROGRESS["density"]):
+        density, scored = enter_target_of(chosen, target, given)
     samples, thinned = _affordable(scored, chosen, density, evaluations)
     has_answers = density.has_scores(given.dim) and is_real(density.support, given.names)
     if tolerance is not None and not has_answers:
@@ -190,15 +195,18 @@ def check(
     _require_meaningful(calibration, chosen, dtype)
     fitted, statistic, plan, evidence = splits[0]
     findings = fitted.findings(statistic, evidence, calibration, plan, alpha)
-    shown = tolerance is not None or any(c.effect is not None for c in findings.coordinates)
-    if shown and has_answers:
-        asked = (tolerance, alpha, run)
-        findings = _with_answers(findings, fitted.samples, density, plan.batches, *asked)
-    findings = _with_scales(findings, fitted.samples, plan)
-    dominated = calibration.largest_share > DOMINATED and calibration.pvalue > alpha
     flagged = [c for c in findings.coordinates if c.adjusted_pvalue <= alpha]
     worst = sorted(flagged, key=lambda c: c.pvalue)
     behind = suspicions(worst, fitted.samples, density) if calibration.pvalue <= alpha else ()
+    proper = not NOT_NORMALISED & {one.kind for one in behind}
+    split = findings.modes is not None and bool(findings.modes.flagged(alpha))
+    shown = tolerance is not None or any(c.effect is not None for c in findings.coordinates)
+    if shown and has_answers:
+        asked = (tolerance, alpha, run, proper and not split)
+        with run.stage(PROGRESS["answers"]):
+            findings = _with_answers(findings, fitted.samples, density, plan.batches, *asked)
+    findings = _with_scales(findings, fitted.samples, plan)
+    dominated = calibration.largest_share > DOMINATED and calibration.pvalue > alpha
     notes = (
         *behind,
         *thinned,
@@ -237,12 +245,17 @@ def _with_answers(
     tolerance: float | None,
     alpha: float,
     run: RunOptions,
+    has_moments: bool,
 ) -> Findings:
-    """With the errors of means and sds, which is what people ask for."""
+    """With the errors of means and sds, which is what people ask for.
+
+    None where `has_moments` is false: the density has none, or scores do not know them because
+    draws are split wrongly between modes.
+    """
     notes, directions = findings.notes, findings.directions
     try:
         errors = None
-        if not findings.density_ends:
+        if has_moments and not findings.density_ends:
             errors = estimate_errors(samples, target, batches, run.memory, directions)
     except TargetError as error:  # the verdict stands without the scores that these need
         errors, notes = None, (*notes, note("no answers", why=str(error)))
@@ -256,7 +269,14 @@ def _with_answers(
     if tolerance is not None:
         judged = judge_tolerance(errors, names, tolerance, alpha, run.seed)
     coordinates = tuple(replace(c, marginal=known.get(c.name)) for c in findings.coordinates)
-    return replace(findings, coordinates=coordinates, tolerance=judged, notes=notes)
+    cut = samples.n_chains, samples.n_draws, batches.count
+    return replace(
+        findings,
+        coordinates=coordinates,
+        tolerance=judged,
+        largest_error_at=partial(largest_error, errors, names, cut, run.seed),
+        notes=notes,
+    )
 
 
 def _with_scales(findings: Findings, samples: Samples, plan: BatchPlan) -> Findings:
@@ -270,16 +290,17 @@ def _with_scales(findings: Findings, samples: Samples, plan: BatchPlan) -> Findi
             c,
             quality=qualities.get(c.name),
             scale=scales.get(c.name, ""),
-            misfit=None if c.misfit is None else _as_printed(c.misfit, labels),
+            misfit=None if c.misfit is None else _as_printed(c.misfit, labels, samples.dim),
         )
         for c in findings.coordinates
     )
     return replace(findings, coordinates=coordinates, labels=labels)
 
 
-def _as_printed(misfit: Misfit, labels: Mapping[str, str]) -> Misfit:
-    """With the labels of the coordinates that another depends on."""
-    return replace(misfit, partner_labels=tuple(labels.get(p, p) for p in misfit.partners))
+def _as_printed(misfit: Misfit, labels: Mapping[str, str], dim: int) -> Misfit:
+    """With what its sentence needs: labels of partners, and whether there are other coordinates."""
+    partner_labels = tuple(labels.get(p, p) for p in misfit.partners)
+    return replace(misfit, partner_labels=partner_labels, has_others=dim > 1)
 
 
 class _TestedSplit(NamedTuple):
@@ -345,8 +366,9 @@ def _affordable(
     if fewer.n < MIN_BATCHES:
         raise InputError(
             f"evaluations is {most:g}, but every draw costs {each} evaluations of the density: "
-            f"{fewer.n} draws are left, and at least {MIN_BATCHES} are needed. Raise it to "
-            f"{2 * MIN_BATCHES * each:.2g} or more, or test some coordinates only (coordinates=)."
+            f"{counted(fewer.n, 'draw is', 'draws are')} left, and at least {MIN_BATCHES} are "
+            f"needed. Raise it to {2 * MIN_BATCHES * each:.2g} or more, or test some coordinates "
+            "only (coordinates=)."
         )
     counts = {"step": step, "tested": fewer.n, "given": samples.n, "each": each}
     return fewer, (note("draws thinned", evaluations=most, **counts),)

@@ -1,22 +1,19 @@
-"""Several sets of draws against one target: which is nearest, and which cannot be told apart.
+"""Several sets of draws against one target: which can be trusted, and how far off is each?
 
-Every set gets the same discrepancy with the same settings: one kernel, its bandwidth from all sets
-together. Its error comes from batches, by the jackknife. Sets of one shape are cut into the same
-batches, and the error of a difference is that of the batchwise differences: right for runs that
-have nothing to do with each other, and smaller where they share their random numbers, as one
-sampler at two step sizes with one seed does. Sets of different shapes are taken as independent.
+Every set gets the check that `sw.check` would give it, and an interval for its largest error, of a
+mean or an sd. The intervals of all sets hold together, whichever has more draws. By KSD, sets can
+be ranked instead (`ksd_ranking`).
 """
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, Literal, overload
 
 import numpy as np
 
 import steinwise
 from steinwise._internal.escaping import printable
-from steinwise._internal.notes import Note, note
 from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import Estimator, require_estimator, require_level
@@ -24,190 +21,330 @@ from steinwise.api.check import check
 from steinwise.api.entry import (
     call_named,
     enter_draws,
+    enter_effort,
     enter_method,
     enter_target_of,
     named,
     run_options,
 )
-from steinwise.calibration.batch_plan import FEWEST_BATCHES, BatchPlan, plan_for_error
-from steinwise.calibration.batches import Batches, cut_into
-from steinwise.calibration.jackknife import leave_one_out
-from steinwise.calibration.ranking import rank
+from steinwise.api.ksd_ranking import ScoredSet, default_ksd, rank_by_ksd
+from steinwise.api.recognition import brings_density, is_model, is_pair, recognised
+from steinwise.calibration.set_ranking import levels_per_comparison, rank_sets
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, SteinwiseWarning, TooFewDraws
-from steinwise.kernels import IMQ
+from steinwise.methods import Scores, Transported
 from steinwise.methods.ksd import KSD
-from steinwise.methods.statistics import Gram
-from steinwise.results.comparison import Comparison, Ranked
+from steinwise.results.check import CheckResult
+from steinwise.results.comparison import Comparison
+from steinwise.results.set_comparison import SetComparison
 from steinwise.results.set_evidence import SetEvidence
-from steinwise.results.wording import note_text
-from steinwise.target import AbstractTarget, ScoresAtDraws
+from steinwise.results.wording import PROGRESS, set_progress
+from steinwise.target import ScoresAtDraws
+from steinwise.target.support import real, supports_of
 
-POOLED_ROWS = 1000  # of each set, for the bandwidth
-BOOTSTRAPS = 1000  # of the check of each set, as `sw.check` has
+BOOTSTRAPS = 1000  # of the check of each set, as `sw.check` has, or more where the level is small
 
 
+@overload
+def compare(
+    draws: Mapping[str, Any],
+    target: Any = ...,
+    *,
+    method: Literal["transported", "scores"] | Transported | Scores = ...,
+    effort: str = ...,
+    alpha: float = ...,
+    seed: Any = ...,
+    independent: bool | None = ...,
+    memory: str | int = ...,
+    progress: bool | None = ...,
+) -> SetComparison: ...
+@overload
+def compare(
+    draws: Mapping[str, Any],
+    target: Any = ...,
+    *,
+    method: Literal["ksd"] | KSD,
+    effort: str = ...,
+    estimator: Estimator = ...,
+    alpha: float = ...,
+    seed: Any = ...,
+    independent: bool | None = ...,
+    memory: str | int = ...,
+    progress: bool | None = ...,
+) -> Comparison: ...
 @own_numpy_errors
 def compare(
     draws: Mapping[str, Any],
-    target: Any,
+    target: Any = None,
     *,
-    method: str | KSD = "ksd",
+    method: str | Transported | Scores | KSD = "transported",
+    effort: str = "standard",
     estimator: Estimator = "u",
     alpha: float = 0.05,
     seed: Any = 0,
     independent: bool | None = None,
     memory: str | int = "1GiB",
-) -> Comparison:
-    """Rank sets of draws by their distance from one density, and check each of them.
+    progress: bool | None = None,
+) -> SetComparison | Comparison:
+    """Check sets of draws against one density, and order them by how far off they are.
 
-    The table has what a quick `sw.check` says of each set (its p-value, how many coordinates are
-    flagged, the largest errors of a mean and of an sd), and the discrepancy by which sets are
-    ranked, with the difference to the best. That is a KSD, and not the numbers of the checks: a
-    p-value falls with the number of draws, so it is no distance, and errors of means and sds cannot
-    be told of just those sets that are far off, nor do they see a wrong dependence. Where the check
-    of the best finds a misfit, its verdict says so; where that of another finds none, a note does.
+    The table has what `sw.check` says of each set: its p-value, how many coordinates are flagged,
+    and the largest errors of a mean, in sds of the target, and of an sd, as a ratio. The larger of
+    the two (of a ratio the absolute logarithm) is the largest error of the set. It comes with an
+    interval; the intervals of all sets hold together with confidence 1 - alpha. A set is called
+    worse only if one of its errors exceeds all errors of another set by more than chance. Two sets
+    that are equally far off, such as two that are right, are called different with probability at
+    most alpha.
+
+    Sets in which no misfit was found come first, then the others, each by the largest error. The
+    p-values are not compared: they fall with the number of draws. A set of few draws, in which
+    nothing could be found, comes after one with a misfit that is nearer for all that is known.
 
     Parameters
     ----------
     draws
-        The sets by name, each as in `sw.check`: several samplers, or one at several settings.
+        The sets by name, each as in `sw.check`: several samplers, or one at several settings. A
+        set that needs options of its own is the pair that its adapter returns:
+        ``{"NUTS": idata, "ADVI": sw.from_pymc(drawn, model, independent=True)}``.
     target
-        The density, as in `sw.check`. Where only its scores at the draws are known, a dict with
-        `sw.Target.at_draws(scores)` for each set.
+        The density, as in `sw.check`, or a model of PyMC or Stan. It may be left out where a set
+        brings one, which is then that of all sets: ``{"NUTS": mcmc, "SVI": sw.from_numpyro(svi,
+        ...)}``. Where only its scores at the draws
+        are known, a dict with `sw.Target.at_draws(scores)` for each set, and ``method="scores"``.
     method
-        "ksd", the kernelized Stein discrepancy with an IMQ kernel (draws that run off to infinity
-        can look near to an RBF kernel), or `sw.methods.KSD(kernel)`. A bandwidth "median" is
-        that of all sets together, each with the same weight.
+        "transported" or "scores", the check of each set, as in `sw.check`. Or "ksd", the kernelized
+        Stein discrepancy with an IMQ kernel (draws that run off to infinity can look near to an RBF
+        kernel), or `sw.methods.KSD(kernel)`: then nothing is checked, and sets are ranked by their
+        squared KSD, under one kernel, with the standard error of each difference. A bandwidth
+        "median" is that of all sets together, each with the same weight. One wrong coordinate
+        among many counts for little in a KSD.
+    effort
+        Of the checks, as in `sw.check`.
     estimator
-        "u" asks which *distribution* is nearer: the value with ever more draws. "v" asks
-        which *draws* are nearer, as they are: few draws and slow chains count against a set, as
-        for a step size at a given budget.
+        Of the KSD. "u" asks which *distribution* is nearer: the value with ever more draws. "v"
+        asks which *draws* are nearer, as they are: few draws and slow chains count against a set,
+        as for a step size at a given budget.
     alpha
-        The level at which sets are told apart, for all pairs together.
+        The level of the check of each set, and that at which sets are told apart, for all of them
+        together.
     seed
-        For the rows of the median heuristic, and the distribution of the largest difference.
-    independent, memory
+        As in `sw.check`. For KSD, of the rows of the median heuristic, and of the distribution of
+        the largest difference.
+    independent
+        As in `sw.check`, and of all sets. For one of them, pass `sw.Samples.of(draws,
+        independent=True)`, or the pair of an adapter, in its place.
+    memory, progress
         As in `sw.check`.
 
     Returns
     -------
-    Comparison
-        Prints as a table; `.ranking`, `.candidates`, `.difference(name, other)`, `.to_dict()`,
-        `.to_dataframe()`, `.plot()`.
+    SetComparison
+        Prints as a table; `.ranking`, `.candidates`, ``comparison["name"]`` (the check of a set),
+        `.to_dict()`, `.to_dataframe()`, `.plot()`. By KSD a `Comparison`, which has
+        `.difference(name, other)` in place of checks.
 
     Examples
     --------
     >>> import numpy as np, steinwise as sw
-    >>> z = np.random.default_rng(0).normal(size=(500, 2))
-    >>> sets = {"exact": z, "a little wide": 1.1 * z, "shifted": z + 0.5}
+    >>> rng = np.random.default_rng(0)
+    >>> sets = {
+    ...     "shifted": rng.normal(0.8, 1.0, size=(500, 2)),
+    ...     "narrow": rng.normal(0.0, 0.8, size=(500, 2)),
+    ...     "exact": rng.normal(size=(500, 2)),
+    ... }
     >>> found = sw.compare(sets, sw.Gaussian([0, 0], np.eye(2)))
     >>> [ranked.name for ranked in found.ranking]
-    ['exact', 'a little wide', 'shifted']
-    >>> found.ranking[2].verdict
-    'worse than the best'
+    ['exact', 'narrow', 'shifted']
+    >>> found.candidates
+    ('exact',)
+    >>> found["narrow"].rejected
+    True
     """
     chosen = _method(method)
+    enter_effort(effort)
     require_estimator(estimator)
     require_level(alpha)
-    run = run_options(seed=seed, memory=memory)
-    sets = _sets(draws, independent, run)
+    run = run_options(seed=seed, memory=memory, progress=progress)
+    by_ksd = isinstance(chosen, KSD)
+    _refuse_options_of_others(by_ksd, effort, estimator)
+    draws, target = _recognised_sets(draws, target, independent)
+    sets = _sets(draws, independent, run, held_by="sw.compare" if by_ksd else "")
     targets = _targets(target, sets)
-    scored = {
-        name: call_named(name, enter_target_of, chosen, targets[name], sets[name]) for name in sets
-    }
-
-    grams = _grams(chosen, scored, run)
-    plans = _plans(sets, grams)
-    cuts = _cuts(sets, plans)
-    values: dict[str, float] = {}
-    without: dict[str, np.ndarray | None] = {}
-    for name, gram in grams.items():
-        (sums,) = gram.batch_sums(cuts[name])
-        totals, pairs = sums.values[0, 0], cuts[name].allowed
-        if estimator == "v":
-            totals = totals + np.diag(cuts[name].sums(gram.diagonal()[0]))
-            pairs = np.ones_like(pairs)
-        values[name], replicates = leave_one_out(totals, cuts[name], pairs)
-        without[name] = None if plans[name] is None else replicates
-    ranking = rank(values, without, cuts, alpha, seed)
-    ranked = tuple(
-        replace(one, evidence=_evidence(*scored[one.name], alpha, run)) for one in ranking.ranked
-    )
-    notes = [
-        f"{printable(name)}: {note_text(one)}"
-        for name, plan in plans.items()
-        if plan
-        for one in plan.notes
-    ]
-    notes += map(note_text, _against_checks(ranked))
-    for sentence in notes:
+    with run.stage(PROGRESS["density"]):
+        scored = {
+            name: call_named(name, enter_target_of, chosen, targets[name], sets[name])
+            for name in sets
+        }
+    if isinstance(chosen, KSD):
+        comparison = rank_by_ksd(chosen, scored, estimator, alpha, run)
+    else:
+        comparison = _compare_checks(chosen, scored, effort, alpha, run)
+    for sentence in comparison.notes:
         warnings.warn(sentence, SteinwiseWarning, stacklevel=3)
-    return Comparison(
-        ranking=ranked,
-        what="draws",
-        description=f"ranked by {chosen.describe()}, squared, {estimator.upper()}-statistic, one "
-        "kernel for all",
-        alpha=alpha,
-        critical=ranking.critical,
-        notes=tuple(notes),
-        seed=seed,
-        version=steinwise.__version__,
-        differences=ranking.differences,
-    )
+    return comparison
 
 
-def _evidence(
-    density: AbstractTarget, samples: Samples, alpha: float, run: RunOptions
-) -> SetEvidence | None:
-    """What a quick check says of one set; None where it is no verdict that a check could give."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SteinwiseWarning)  # the comparison has its own notes
+def _compare_checks(
+    method: Transported | Scores,
+    scored: dict[str, ScoredSet],
+    effort: str,
+    alpha: float,
+    run: RunOptions,
+) -> SetComparison:
+    """Each set checked by itself; their largest errors compared."""
+    checks: dict[str, CheckResult] = {}
+    refused: dict[str, InputError | TooFewDraws] = {}
+    for number, (name, (density, samples)) in enumerate(scored.items(), 1):
+        label = set_progress(number, len(scored), printable(name))
         try:
-            return SetEvidence.of(
-                check(
+            with run.stage(label), warnings.catch_warnings():
+                warnings.simplefilter("ignore", SteinwiseWarning)  # they are notes of the result
+                checks[name] = check(
                     samples,
                     density,
-                    method="scores",
+                    method=method,
                     alpha=alpha,
-                    n_bootstrap=max(BOOTSTRAPS, int(np.ceil(2 / alpha))),
+                    n_bootstrap=max(BOOTSTRAPS, int(np.ceil(2 / (method.bootstrap_share * alpha)))),
                     seed=run.seed,
+                    effort=effort,
                     memory=run.memory,
+                    progress=run.progress,
                 )
-            )
-        except (InputError, TooFewDraws):  # too few draws, or scores that overflow
-            return None
-
-
-def _against_checks(ranked: Sequence[Ranked]) -> tuple[Note, ...]:
-    """A note where the best has a misfit, and another has none that its check could find."""
-    best, *others = ranked
-    passed = [one.name for one in others if one.evidence and not one.evidence.rejected]
-    if best.evidence is None or not best.evidence.rejected or not passed:
-        return ()
-    return (note("ranking against checks", best=best.name, passed=" and ".join(passed)),)
-
-
-def _method(method: Any) -> KSD:
-    expected = (
-        "'ksd' or sw.methods.KSD(kernel). The other methods learn from the draws or weigh several "
-        "statistics: their numbers judge one set, and do not compare two."
+        except (InputError, TooFewDraws) as error:  # too few draws, or scores that overflow
+            refused[name] = error
+    if not checks:
+        name, error = next(iter(refused.items()))
+        raise type(error)(f"{printable(name)}: {error}") from error
+    level = alpha / levels_per_comparison(len(checks))
+    evidence = {name: SetEvidence.of(result, level) for name, result in checks.items()}
+    notes = {name: result.notes for name, result in checks.items()}
+    notes |= {name: (str(error),) for name, error in refused.items()}
+    return SetComparison(
+        ranking=rank_sets({name: evidence.get(name) for name in scored}),
+        checks=checks,
+        description=next(iter(checks.values())).description,
+        alpha=alpha,
+        notes=_named_notes(notes),
+        seed=run.seed,
+        version=steinwise.__version__,
     )
-    chosen = enter_method(method, {"ksd": lambda: KSD(IMQ("median"))}, KSD, expected)
-    if not chosen.compares:
+
+
+def _named_notes(notes: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The notes on each set with its name; those on all of them once."""
+    of_all = set.intersection(*map(set, notes.values()))
+    own = [
+        f"{printable(name)}: {sentence}"
+        for name, sentences in notes.items()
+        for sentence in sentences
+        if sentence not in of_all
+    ]
+    first = next(iter(notes.values()))
+    return (*(sentence for sentence in first if sentence in of_all), *own)
+
+
+def _method(method: Any) -> Transported | Scores | KSD:
+    expected = (
+        "'transported', 'scores', 'ksd', or an object such as sw.methods.KSD(kernel). The other "
+        "methods have no sizes of errors, and learn from the draws or weigh several statistics: "
+        "their numbers judge one set, and do not compare two."
+    )
+    known = {"transported": Transported, "scores": Scores, "ksd": default_ksd}
+    chosen = enter_method(method, known, (Transported, Scores, KSD), expected)
+    if isinstance(chosen, KSD) and not chosen.compares:
         raise InputError(f"method is {method!r}: expected {expected}")
     return chosen
 
 
-def _sets(draws: Any, independent: bool | None, run: RunOptions) -> dict[str, Samples]:
-    if not isinstance(draws, Mapping) or len(draws) < 2:
+def _refuse_options_of_others(by_ksd: bool, effort: str, estimator: str) -> None:
+    """Refuse an option that the chosen way of comparing does not have."""
+    if by_ksd and effort != "standard":
         raise InputError(
-            f"draws is of type {type(draws).__name__}: expected a dict of at least two sets, such "
-            'as {"step 0.1": draws, "step 0.2": other_draws}.'
+            f"effort is {effort!r}: it is that of checks, and a ranking by KSD has none. Drop it, "
+            "or method=."
+        )
+    if not by_ksd and estimator != "u":
+        raise InputError(
+            f"estimator is {estimator!r}: it is that of a KSD, and checks have none. Pass "
+            "method='ksd' with it, or drop it."
+        )
+
+
+def _recognised_sets(draws: Any, target: Any, independent: bool | None) -> tuple[Any, Any]:
+    """Sets and their density by the adapters that take what was passed, as in `sw.check`.
+
+    There is one density, traced and compiled once: the one that was passed, or else that of the
+    first set which brings one. Scores at the draws alone are those of each set.
+    """
+    if not isinstance(draws, Mapping) or isinstance(target, Mapping):
+        return draws, target
+    given = named(draws, "draws")
+    brings = brings_density if target is None else is_pair
+    own = {
+        name: call_named(name, recognised, one, None) for name, one in given.items() if brings(one)
+    }
+    first = next((density for _, density in own.values()), None)
+    common = first if target is None else target
+    adapted = {
+        name: call_named(name, recognised, one, common, independent)
+        for name, one in given.items()
+        if name not in own
+    }
+    sets = {name: (own | adapted)[name][0] for name in given}
+    if isinstance(first, ScoresAtDraws) and target is None:
+        return sets, {name: (own | adapted)[name][1] for name in given}
+    if adapted:
+        common = next(iter(adapted.values()))[1]
+    elif is_model(target):
+        raise InputError(
+            f"target is of type {type(target).__name__}, and every set brings its density: leave "
+            "target out."
+        )
+    for name, (samples, density) in own.items():
+        if isinstance(samples, Samples):
+            call_named(name, _require_same_space, samples, density, common)
+            call_named(name, _require_same_dependence, samples, independent)
+    return sets, common
+
+
+def _require_same_dependence(samples: Samples, independent: bool | None) -> None:
+    """Refuse an option that would silently overrule what an adapter knows of a set."""
+    if independent is not None and bool(independent) != samples.independent:
+        raise InputError(
+            f"independent is {independent}, for all sets, and these draws came with "
+            f"independent={samples.independent}. Leave it out, and pass it with the sets that it "
+            "is for: sw.Samples.of(draws, independent=True), or to their adapter."
+        )
+
+
+def _require_same_space(samples: Samples, own: Any, common: Any) -> None:
+    """Refuse draws that an adapter put on another space than that of the common density."""
+    supports = (supports_of(getattr(one, "support", real), samples.names) for one in (own, common))
+    for name, here, there in zip(samples.names, *supports, strict=True):
+        if here.kind != there.kind:
+            raise InputError(
+                f"{printable(name)} is {here!r} by the density that these draws came with, and "
+                f"{there!r} by the density of the comparison: expected sets on one space (space= "
+                "of the adapter)."
+            )
+
+
+def _sets(
+    draws: Any, independent: bool | None, run: RunOptions, held_by: str
+) -> dict[str, Samples]:
+    if not isinstance(draws, Mapping) or len(draws) < 2:
+        came = f"draws is of type {type(draws).__name__}"
+        if isinstance(draws, Mapping):
+            only = ", ".join(map(printable, draws))
+            came = f"draws is a dict of one set, {only}" if draws else "draws is an empty dict"
+        raise InputError(
+            f'{came}: expected a dict of at least two sets, such as {{"step 0.1": draws, "step '
+            '0.2": other_draws}. For one set there is sw.check(draws, target).'
         )
     sets = {}
     for name, given in named(draws, "draws").items():
-        sets[name] = call_named(name, _enter_set, given, independent, run)
+        enter = partial(enter_draws, independent=independent, held_by=held_by)
+        sets[name] = call_named(name, enter, given, run)
     dims = {name: samples.dim for name, samples in sets.items()}
     if len(set(dims.values())) > 1:
         raise InputError(f"the sets have different numbers of coordinates: {dims}.")
@@ -231,10 +368,6 @@ def _require_same_order(
             )
 
 
-def _enter_set(draws: Any, independent: bool | None, run: RunOptions) -> Samples:
-    return enter_draws(draws, run, independent=independent, held_by="sw.compare")
-
-
 def _targets(target: Any, sets: dict[str, Samples]) -> Mapping[str, Any]:
     """The density for each set: one for all, unless only scores at the draws are known."""
     if not isinstance(target, Mapping):
@@ -251,41 +384,3 @@ def _targets(target: Any, sets: dict[str, Samples]) -> Mapping[str, Any]:
             f"{sorted(sets)}: expected a target for each set, all of one density."
         )
     return given
-
-
-def _grams(
-    method: KSD, scored: dict[str, tuple[AbstractTarget, Samples]], run: RunOptions
-) -> dict[str, Gram]:
-    """The pairs of each set, under one kernel."""
-    pooled = np.concatenate([s.evenly_spaced(POOLED_ROWS) for _, s in scored.values()])
-    common = KSD(method.kernel.resolve(pooled, run.seed, per_coordinate=False))
-    fitted = {name: common.fitted(samples) for name, (_, samples) in scored.items()}
-    return {
-        name: fitted[name].gram(fitted[name].scores(target, run), run)
-        for name, (target, _) in scored.items()
-    }
-
-
-def _plans(sets: dict[str, Samples], grams: dict[str, Gram]) -> dict[str, BatchPlan | None]:
-    """How each set wants to be cut; None where that leaves too few batches for an error."""
-    return {
-        name: plan_for_error(samples, grams[name].monitored_columns, most=grams[name].most_batches)
-        for name, samples in sets.items()
-    }
-
-
-def _cuts(sets: dict[str, Samples], plans: dict[str, BatchPlan | None]) -> dict[str, Batches]:
-    """The batches of each set: for all sets of one shape, those of the slowest among them."""
-    coarsest: dict[tuple, Batches] = {}
-    for name, plan in plans.items():
-        shape = _shape(sets[name])
-        if plan and (shape not in coarsest or plan.batches.count < coarsest[shape].count):
-            coarsest[shape] = plan.batches
-    return {
-        name: coarsest[_shape(samples)] if plans[name] else cut_into(samples, FEWEST_BATCHES)
-        for name, samples in sets.items()
-    }
-
-
-def _shape(samples: Samples) -> tuple[int, int, bool]:
-    return samples.n_chains, samples.n_draws, samples.independent

@@ -31,6 +31,7 @@ from steinwise.api.entry import (
     named,
     run_options,
 )
+from steinwise.api.ksd_ranking import default_ksd
 from steinwise.calibration.batch_plan import FEWEST_BATCHES, BatchPlan, plan_for_error
 from steinwise.calibration.batches import cut_into
 from steinwise.calibration.jackknife import leave_one_out, leave_one_out_mean
@@ -39,7 +40,6 @@ from steinwise.conditionals import Linear
 from steinwise.conditionals.base import refuse_target
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, SteinwiseWarning
-from steinwise.kernels import IMQ
 from steinwise.methods.kccsd import KCCSD, FittedKCCSD
 from steinwise.methods.ksd import KSD, FittedKSD
 from steinwise.methods.statistics import AbstractStatistic, FeatureProduct, Mean
@@ -160,7 +160,7 @@ def _method(method: Any) -> KSD | KCCSD:
         "choose one: their numbers do not compare two."
     )
     named = {
-        "ksd": lambda: KSD(IMQ("median")),
+        "ksd": default_ksd,
         "kccsd": lambda: KCCSD(Linear(), variant="unit-ball"),
     }
     chosen = enter_method(method, named, (KSD, KCCSD), expected)

@@ -5,11 +5,13 @@ and in the same words, before anything is computed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
+from steinwise._internal.counting import by_count, counted
 from steinwise._internal.escaping import printable
 from steinwise._internal.memory import budget_bytes
 from steinwise._internal.random import seed_words
@@ -144,6 +146,14 @@ def enter_target_of(
     method: AbstractMethod, target: Any, samples: Samples
 ) -> tuple[AbstractTarget, Samples]:
     """The user's density, if it has what a method needs, and the draws with the scores it knows."""
+    if samples.refreshed and method.elsewhere:
+        raise InputError(
+            "draws were moved by sw.refresh along the lines of the density: the coordinates that "
+            f"were moved last fit these lines whatever the draws were, and the method "
+            f"{method.name!r} would find nothing. refreshed.settled says whether they have "
+            "arrived. Check the draws as they were before; the refreshed ones can be checked with "
+            f"{_those(_takes_scores)}."
+        )
     needs = method.elsewhere, method.takes_noisy_scores, method.takes, method.needs_scores
     return enter_target(target, samples, f"the method {method.name!r}", *needs)
 
@@ -180,11 +190,12 @@ def require_inside(samples: Samples, supports: Sequence[AbstractSupport]) -> Non
         chain, draw = divmod(row, samples.n_draws)
         number = samples.draw_index.draws[draw]
         where = f"draw {number} of chain {chain}" if samples.n_chains > 1 else f"draw {number}"
+        whose = by_count(len(wrong), "its", "their")
         raise InputError(
-            f"{len(wrong)} values, in {len({i for i, _, _ in wrong})} of {samples.n} draws, are "
-            f"outside of their support; the first is {value:g}, "
-            f"{printable(samples.names[j])} of {where}: expected {supports[j]!r}. Are the draws on "
-            "another scale (a logarithm, say), or in another order than support=?"
+            f"{counted(len(wrong), 'value')}, in {len({i for i, _, _ in wrong})} of {samples.n} "
+            f"draws, {by_count(len(wrong), 'is', 'are')} outside of {whose} support; the first is "
+            f"{value:g}, {printable(samples.names[j])} of {where}: expected {supports[j]!r}. Are "
+            "the draws on another scale (a logarithm, say), or in another order than support=?"
         )
 
 
@@ -236,4 +247,7 @@ def enter_method(
         return named[method]()
     if isinstance(method, accepted):
         return method
-    raise InputError(f"method is {method!r}: expected {expected}")
+    misspelt = isinstance(method, str) and method not in NAMES
+    near = get_close_matches(method, named, 1) if misspelt else []
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise InputError(f"method is {method!r}: expected {expected}{hint}")

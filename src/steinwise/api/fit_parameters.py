@@ -9,10 +9,11 @@ from steinwise._internal.notes import note
 from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.validation import require_whole
 from steinwise.api.entry import enter_draws, enter_method, run_options
+from steinwise.api.ksd_ranking import default_ksd
 from steinwise.conditionals import Linear
 from steinwise.conditionals.base import refuse_target
 from steinwise.errors import InputError, SteinwiseWarning
-from steinwise.kernels import IMQ, AbstractKernel
+from steinwise.kernels import AbstractKernel
 from steinwise.methods.kccsd import KCCSD
 from steinwise.methods.ksd import KSD
 from steinwise.optimise.conditional_equations import conditional_problem
@@ -23,7 +24,7 @@ from steinwise.results.fit import ParameterFit
 from steinwise.results.wording import note_text
 
 BY_NAME = {
-    "ksd": lambda: KSD(IMQ("median")),
+    "ksd": default_ksd,
     "kccsd": lambda: KCCSD(Linear()),
 }
 

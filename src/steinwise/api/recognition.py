@@ -13,6 +13,7 @@ import numpy as np
 import steinwise
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
+from steinwise.results.refreshed import Refreshed
 from steinwise.target import AbstractTarget
 
 CONTAINERS = (("arviz", "InferenceData"), ("xarray", "DataTree"), ("xarray", "Dataset"))
@@ -35,6 +36,7 @@ def recognised(draws: Any, target: Any, independent: bool | None = None) -> tupl
     True
     """
     _refuse_fit(draws)
+    _refuse_refreshed(draws)
     _refuse_swapped(draws, target)
     if target is None:
         return _by_itself(draws)
@@ -58,10 +60,25 @@ def recognised(draws: Any, target: Any, independent: bool | None = None) -> tupl
     return draws, target
 
 
+def is_pair(draws: Any) -> bool:
+    """Whether this is the pair that an adapter returns: draws and their density."""
+    return isinstance(draws, tuple) and len(draws) == 2 and _is_density(draws[1])
+
+
+def brings_density(draws: Any) -> bool:
+    """Whether no density need be passed with these draws."""
+    return is_pair(draws) or _is(draws, ("numpyro", "MCMC"), ("emcee", "EnsembleSampler"))
+
+
+def is_model(target: Any) -> bool:
+    """Whether this is a model of a library, whose density depends on the form of the draws."""
+    return _is(target, ("pymc", "Model"), ("numpyro", "MCMC"), *STAN_MODELS)
+
+
 def _by_itself(draws: Any) -> tuple[Any, Any]:
     """What brings its own density, or an error that says what is missing."""
-    if isinstance(draws, tuple) and len(draws) == 2 and _is_density(draws[1]):
-        return draws  # the pair that an adapter returns
+    if is_pair(draws):
+        return draws
     if _is(draws, ("numpyro", "MCMC")):
         return steinwise.from_numpyro(draws)
     if _is(draws, ("emcee", "EnsembleSampler")):
@@ -118,6 +135,16 @@ def _refuse_fit(draws: Any) -> None:
         )
 
 
+def _refuse_refreshed(draws: Any) -> None:
+    if isinstance(draws, Refreshed):
+        raise InputError(
+            "draws is what sw.refresh returned: its draws are refreshed.samples, and "
+            "refreshed.settled says whether they have arrived. sw.summary takes them; a check "
+            "along lines does not, since the coordinates that were moved last fit their lines "
+            "whatever the draws were: check the draws as they were before."
+        )
+
+
 def _refuse_swapped(draws: Any, target: Any) -> None:
     swapped = _is_density(draws) or _is(draws, ("pymc", "Model"), *STAN_MODELS)
     if not swapped or _is_density(target):
@@ -138,7 +165,9 @@ def _about_dict(draws: Mapping[Any, Any]) -> str:
     return (
         f"draws is a dict of {', '.join(f'{name} {shape}' for name, shape in shapes.items())}: "
         "parameters by name, which may be on another scale than the density. If it comes from "
-        "NumPyro's mcmc.get_samples(), pass the MCMC itself, sw.check(mcmc); if from a Stan fit, "
+        "NumPyro's mcmc.get_samples(), pass the MCMC itself, sw.check(mcmc); if from "
+        "guide.sample_posterior or Predictive, sw.check(*sw.from_numpyro(svi, "
+        "params=svi_result.params, args=(...))), which draws from the guide; if from a Stan fit, "
         "sw.check(*sw.from_stan(draws, model)); if it holds the positions of a BlackJAX run, or "
         "any tree of real parameters with a density of one such tree, "
         "sw.check(*sw.from_blackjax(draws, logdensity_fn)). Else concatenate the parameters to one "

@@ -9,15 +9,17 @@ import numpy as np
 
 import steinwise
 from steinwise._internal.numpy_errors import own_numpy_errors
+from steinwise._internal.options import known_options
 from steinwise._internal.validation import require_whole
 from steinwise.api.entry import enter_draws, enter_target, run_options
-from steinwise.api.options import known_options
 from steinwise.api.recognition import recognised
+from steinwise.draws.scales import coordinate_labels
 from steinwise.errors import SteinwiseWarning
+from steinwise.estimates.mode_splits import wrong_split
 from steinwise.estimates.refreshing import refresh_sweeps
 from steinwise.estimates.settling import Settling, batches_for_errors
 from steinwise.results.refreshed import Refreshed
-from steinwise.results.wording import note_text
+from steinwise.results.wording import PROGRESS, note_text, split_sentence
 
 
 @known_options
@@ -45,8 +47,9 @@ def refresh(
 
     Draws of a variational fit, or of a chain with too large a step, are repaired by a few sweeps
     unless the target has separate modes, or depends on its coordinates in a strong and curved way.
-    The result says whether they have arrived: whether the last sweep moved a mean or an sd by more
-    than its error, and whether draws still remember where they started.
+    The result says whether they have arrived: whether the second half of the sweeps moved a mean or
+    an sd by more than its error, whether draws still remember where they started, and whether a
+    mode of the density, which is looked for as in `sw.check`, has a wrong share of them.
 
     Parameters
     ----------
@@ -54,16 +57,8 @@ def refresh(
         As in `sw.check`.
     sweeps
         How often every coordinate is drawn anew.
-    seed
-        An integer or a JAX key. The same draws, seed and number of sweeps give the same numbers.
-    names
-        One name per coordinate.
-    independent
-        As in `sw.check`.
-    memory
-        The budget for working arrays. The draws themselves are held in memory.
-    progress
-        Show a progress bar; by default only on a terminal.
+    seed, names, independent, memory, progress
+        As in `sw.check`. The draws themselves are held in memory, whatever the budget.
 
     Returns
     -------
@@ -94,21 +89,30 @@ def refresh(
     draws, target = recognised(draws, target, independent)
     run = run_options(seed=seed, memory=memory, progress=progress)
     given = enter_draws(draws, run, names=names, independent=independent, held_by="sw.refresh")
-    density, samples = enter_target(target, given, "sw.refresh", "follows the density along lines")
+    with run.stage(PROGRESS["density"]):
+        used_by, elsewhere = "sw.refresh", "follows the density along lines"
+        density, samples = enter_target(target, given, used_by, elsewhere)
     batches, notes = batches_for_errors(samples)
     first = samples.rows
     scores = samples.scores_by(lambda x: density.score(x, memory=run.memory))
-    history, before, after = [first], first[..., None], first[..., None]
+    history, halfway, after = [first], first[..., None], first[..., None]
     for sweep in refresh_sweeps(density, first, scores, sweeps, run, np.arange(samples.n)):
         history.append(sweep.x)
-        before, after = after, sweep.places
-    settling = Settling.of(first, before, after, batches)
-    sentences = tuple(note_text(one) for one in notes)
+        after = sweep.places
+        if len(history) - 1 == sweeps // 2:
+            halfway = after
+    settling = Settling.of((first, halfway[..., 0]), halfway, after, batches)
+    labels = coordinate_labels(samples)
+    split, found = wrong_split(density, first, history[-1], labels, batches, run)
+    sentences = tuple(note_text(one) for one in (*notes, *found))
+    if split is not None:
+        sentences = (split_sentence(split), *sentences)
     for sentence in sentences:
         warnings.warn(sentence, SteinwiseWarning, stacklevel=4)
     moved = history[-1].reshape(samples.values.shape)
     return Refreshed(
-        samples=replace(samples, values=moved, scores=None, scores_of=None),
+        samples=replace(samples, values=moved, scores=None, scores_of=None, refreshed=True),
+        labels=labels,
         means=np.array([x.mean(axis=0) for x in history]),
         sds=np.array([x.std(axis=0) for x in history]),
         mean_change_error=settling.mean_change_error,
@@ -116,6 +120,7 @@ def refresh(
         moving=settling.moving,
         remembered=settling.remembered,
         arrived=settling.settled,
+        split=split,
         seed=seed,
         notes=sentences,
         version=steinwise.__version__,

@@ -1,25 +1,30 @@
 """`sw.summary`: how far off the means, sds and quantiles of draws are, and what they should be."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 import steinwise
-from steinwise._internal.escaping import printable
+from steinwise._internal.notes import Note
 from steinwise._internal.numpy_errors import own_numpy_errors
+from steinwise._internal.options import known_options
 from steinwise._internal.run_options import RunOptions
-from steinwise._internal.validation import require_function, require_share, require_whole
-from steinwise.api.entry import enter_draws, enter_target, named, run_options
-from steinwise.api.options import known_options
+from steinwise._internal.validation import require_share, require_whole
+from steinwise.api.entry import enter_draws, enter_target, run_options
 from steinwise.api.recognition import recognised
+from steinwise.api.summary_functions import Function, Functions, enter_functions
 from steinwise.calibration.batches import Batches
-from steinwise.draws.samples import ConstrainedScale, Samples
+from steinwise.draws.samples import Samples
+from steinwise.draws.scales import coordinate_labels
 from steinwise.errors import InputError, SteinwiseWarning, TooFewDraws
 from steinwise.estimates.answers import (
+    WRONG_MODES,
+    Arrival,
+    Moved,
     Quantiles,
     Way,
     function_moments_by_scores,
@@ -27,19 +32,19 @@ from steinwise.estimates.answers import (
     moments_by_scores,
     quantiles_by_lines,
 )
+from steinwise.estimates.mode_splits import wrong_split
 from steinwise.estimates.moments import is_determined
-from steinwise.estimates.monte_carlo import monte_carlo_errors
-from steinwise.estimates.refreshing import Sweep, refresh_sweeps
+from steinwise.estimates.monte_carlo import monte_carlo_errors, simultaneous_errors
 from steinwise.estimates.settling import TOO_SLOW, batches_for_errors
+from steinwise.estimates.until_settled import FEWEST_SWEEPS, sweep_until_settled
+from steinwise.results.modes import ModeSplit
 from steinwise.results.summary import Estimate, Quantity, Summary
-from steinwise.results.wording import note_text
+from steinwise.results.wording import PROGRESS, note_text, split_sentence
 from steinwise.target import AbstractTarget
 
 # Draws that are refreshed where there are more: at least this many, and less than twice as many.
 REFRESHED_DRAWS = 1000
 QUANTILES = (0.05, 0.5, 0.95)
-
-Function = Callable[[np.ndarray], Any]
 
 
 @known_options
@@ -50,7 +55,7 @@ def summary(
     *,
     functions: Mapping[str, Function] | None = None,
     quantiles: Sequence[float] = QUANTILES,
-    sweeps: int = 2,
+    sweeps: int | None = None,
     seed: Any = 0,
     names: Sequence[str] | None = None,
     independent: bool | None = None,
@@ -67,11 +72,17 @@ def summary(
     - *by lines*: the mean over the target's conditionals through draws that were moved by exact
       Gibbs steps (`sw.refresh`).
 
-    Both start from draws that were refreshed `sweeps` times. Half of an interval is two standard
-    errors and the difference between the estimates before and after refreshing. A number is given
-    by scores where the regression leaves at most 0.05 of the variance, else by lines where the
-    draws have settled; none where neither holds, or where the two disagree. Neither can see a mode
-    that no line through a draw reaches.
+    Both start from draws that were refreshed until they had settled. Half of an interval is two
+    standard errors and a difference: by scores, between the estimates before and after refreshing;
+    by lines, between those after half of the sweeps and after all, and a share of the difference
+    from the draws as they came, which grows with how much of their start they remember. A number is
+    given by scores where the regression leaves at most 0.05 of the variance, else by lines where
+    the draws have settled; none where neither holds, or where the two disagree. A bias is what goes
+    beyond Monte Carlo error, in all rows together.
+
+    Neither can see how draws ought to be split between separate modes. So modes are looked for, as
+    in `sw.check`, and where one has a share of the draws that is not its share of the mass, no
+    number is given.
 
     Of more than 2000 draws, every k-th is refreshed, between 1000 and 2000 in all. The cost is
     about that of a check with as many lines, times the sweeps.
@@ -83,22 +94,17 @@ def summary(
         Parameters that an adapter knows on the scale of their model (tau, where the draws have
         log tau) are summarised on it.
     functions
-        Functions of the coordinates by name, each from an array of draws (n, d) to n numbers:
-        ``{"ratio": lambda x: x[:, 0] / x[:, 1]}``.
+        Functions by name, each from an array of draws (n, d) to n numbers: ``{"ratio": lambda x:
+        x[:, 0] / x[:, 1]}``. **Draws of a model (NumPyro, PyMC, Stan) come to them on the model's
+        scale, as in the rows of the result**: tau, not log tau, with columns in the order of
+        `.quantities`. Columns have names: ``x["tau"]``, and ``x["theta"]`` for all of theta.
     quantiles
         The probabilities of the quantiles.
     sweeps
-        How often draws are refreshed. More help where draws have not settled.
-    seed
-        An integer or a JAX key. The same inputs and seed give the same numbers.
-    names
-        One name per coordinate.
-    independent
-        As in `sw.check`.
-    memory
-        The budget for working arrays. The draws themselves are held in memory.
-    progress
-        Show a progress bar; by default only on a terminal.
+        How often draws are refreshed. By default until they have settled: at least twice, and at
+        most 10 times. More may help where draws have not settled by then.
+    seed, names, independent, memory, progress
+        As in `sw.check`. The draws themselves are held in memory, whatever the budget.
 
     Returns
     -------
@@ -118,13 +124,16 @@ def summary(
     a: sd too small: 0.444 instead of 1
     b: sd too small: 0.428 instead of 1
     """
-    require_whole("sweeps", sweeps, least=1)
+    if sweeps is not None:
+        require_whole("sweeps", sweeps, least=1)
     draws, target = recognised(draws, target, independent)
     shares = _enter_shares(quantiles)
     run = run_options(seed=seed, memory=memory, progress=progress)
     given = enter_draws(draws, run, names=names, independent=independent, held_by="sw.summary")
-    asked = _enter_functions(functions, given)
-    density, samples = enter_target(target, given, "sw.summary", "follows the density along lines")
+    asked = enter_functions(functions, given)
+    with run.stage(PROGRESS["density"]):
+        used_by, elsewhere = "sw.summary", "follows the density along lines"
+        density, samples = enter_target(target, given, used_by, elsewhere)
     used = samples.thinned(max(1, samples.n // REFRESHED_DRAWS))
     if not is_determined(used.n, used.dim):
         raise TooFewDraws(
@@ -133,22 +142,23 @@ def summary(
         )
     batches, notes = batches_for_errors(samples)
     drawn = _drawn(samples, asked, shares, batches)
-    by_scores, by_lines, quantile_estimates = _estimates(used, density, asked, shares, sweeps, run)
-    sentences = tuple(note_text(one) for one in notes)
+    estimates = _estimates(used, density, asked, shares, sweeps, run)
+    sentences = tuple(note_text(one) for one in (*notes, *estimates.notes))
+    if estimates.split is not None:
+        sentences = (split_sentence(estimates.split), *sentences)
     for sentence in sentences:
         warnings.warn(sentence, SteinwiseWarning, stacklevel=4)
     # a parameter on its own scale takes the place of the coordinate that has its name
     place = {name: q for q, name in enumerate((*samples.names, *asked.names))}
+    noise = simultaneous_errors(len(place), samples, batches)
     return Summary(
-        quantities=tuple(
-            _quantity(name, q, drawn, by_scores, by_lines, quantile_estimates)
-            for name, q in place.items()
-        ),
+        quantities=tuple(_quantity(name, q, drawn, estimates, noise) for name, q in place.items()),
         shares=tuple(float(share) for share in shares),
         n=samples.n,
         refreshed=used.n,
-        sweeps=sweeps,
+        sweeps=estimates.sweeps,
         seed=seed,
+        split=estimates.split,
         notes=sentences,
         version=steinwise.__version__,
     )
@@ -169,65 +179,6 @@ def _enter_shares(quantiles: Any) -> Float[np.ndarray, " p"]:
     return np.array(quantiles, dtype=float)
 
 
-def _enter_functions(functions: Any, samples: Samples) -> "_Functions":
-    """The user's functions, tried on a few draws, and parameters on their own scale."""
-    if functions is None:
-        return _Functions({}, samples.constrained)
-    if not isinstance(functions, Mapping):
-        raise InputError(
-            f"functions is of type {type(functions).__name__}: expected a dict from names to "
-            "functions, such as {'ratio': lambda x: x[:, 0] / x[:, 1]}."
-        )
-    asked = named(functions, "functions")
-    for name, function in asked.items():
-        require_function(f"functions[{printable(name)!r}]", function)
-        own = () if samples.constrained is None else samples.constrained.names
-        if name in (*samples.names, *own):
-            raise InputError(
-                f"functions has {printable(name)!r}, which is the name of a coordinate: expected "
-                "another name."
-            )
-        _values(name, function, samples.take(np.arange(min(samples.n, samples.dim + 2))))
-    return _Functions(asked, samples.constrained)
-
-
-def _values(name: str, function: Function, x: Float[np.ndarray, "n d"]) -> np.ndarray:
-    """A user's function at some draws."""
-    values = np.asarray(function(x.copy()))
-    if values.shape != (len(x),) or values.dtype.kind not in "fiub":
-        raise InputError(
-            f"functions[{printable(name)!r}] returned {values.dtype} of shape {values.shape} for "
-            f"draws of shape {x.shape}: expected one real number per draw, shape ({len(x)},). It "
-            "is called with an array of draws, one per row: the first coordinate is x[:, 0]."
-        )
-    values = values.astype(float)
-    if not np.isfinite(values).all():
-        first = int(np.argmin(np.isfinite(values)))
-        raise InputError(
-            f"functions[{printable(name)!r}] is {values[first]} where x = {x[first].tolist()}: "
-            "expected a finite number at every draw."
-        )
-    return values
-
-
-@dataclass(frozen=True, eq=False)
-class _Functions:
-    """What is summarised besides the coordinates: parameters on their own scale, and the user's."""
-
-    of_users: dict[str, Function]
-    constrained: ConstrainedScale | None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        own = () if self.constrained is None else self.constrained.names
-        return (*own, *self.of_users)
-
-    def at(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n f"]:
-        own = np.empty((len(x), 0)) if self.constrained is None else self.constrained.values(x)
-        columns = [_values(name, function, x)[:, None] for name, function in self.of_users.items()]
-        return np.concatenate([own, *columns], axis=1)
-
-
 @dataclass(frozen=True, eq=False)
 class _Drawn:
     """Summaries of the draws themselves, with their Monte Carlo errors."""
@@ -239,56 +190,72 @@ class _Drawn:
     quantiles: Float[np.ndarray, "q p"]
 
 
-def _drawn(samples: Samples, asked: _Functions, shares: np.ndarray, batches: Batches) -> _Drawn:
+def _drawn(samples: Samples, asked: Functions, shares: np.ndarray, batches: Batches) -> _Drawn:
     values = np.concatenate([samples.rows, asked.at(samples.rows)], axis=1)
     errors = monte_carlo_errors(values, samples, batches)
     quantiles = np.quantile(values, shares, axis=0).T
     return _Drawn(values.mean(axis=0), values.std(axis=0), *errors, quantiles)
 
 
+class _Estimates(NamedTuple):
+    """What both ways say, after so many sweeps."""
+
+    sweeps: int
+    by_scores: Way
+    by_lines: Way
+    quantiles: Quantiles
+    split: ModeSplit | None  # between modes, where that is wrong: then no number is given
+    notes: tuple[Note, ...]  # of the search for modes
+
+
 def _estimates(
     used: Samples,
     density: AbstractTarget,
-    asked: _Functions,
+    asked: Functions,
     shares: np.ndarray,
-    sweeps: int,
+    sweeps: int | None,
     run: RunOptions,
-) -> tuple[Way, Way, Quantiles]:
-    """Both ways on the draws that are refreshed, and quantiles."""
+) -> _Estimates:
+    """Refresh the draws, look for modes, and estimate in both ways."""
     x = used.rows
     scores = used.scores_by(lambda rows: density.score(rows, memory=run.memory))
     batches, notes = batches_for_errors(used)
     reliable = all(one.kind != TOO_SLOW for one in notes)
-    before = after = Sweep(x, x[..., None])
-    for sweep in refresh_sweeps(density, x, scores, sweeps, run, np.arange(len(x))):
-        before, after = after, sweep
+    if sweeps is None and not reliable:
+        sweeps = FEWEST_SWEEPS  # whether draws have settled will not be known after more of them
+    given = density, x, scores, sweeps, run, batches, asked.at
+    before, after, count = sweep_until_settled(*given)
     new_scores = density.score(after.x, memory=run.memory)
     drawn, refreshed = (x, scores), (after.x, new_scores)
-    by_scores = moments_by_scores(drawn, refreshed, batches)
-    by_lines = moments_by_lines(x, before.places, after.places, batches, reliable=reliable)
-    found = quantiles_by_lines(before.places, after.places, by_lines.mean_given, shares, batches)
-    if not asked.names:
-        return by_scores, by_lines, found
-    h, h_before, h_after = (asked.at(rows) for rows in (x, before.x, after.x))
-    of_functions = function_moments_by_scores(h, h_after, drawn, refreshed, batches)
-    of_lines = h_before[..., None], h_after[..., None]
-    lines = moments_by_lines(h, *of_lines, batches, reliable=reliable)
-    lines = replace(
-        lines,
-        mean_given=lines.mean_given & by_lines.mean_given.all(),
-        sd_given=lines.sd_given & by_lines.sd_given.all(),
-    )
-    more = quantiles_by_lines(*of_lines, lines.mean_given, shares, batches)
-    joined = Quantiles(
-        np.concatenate([found.values, more.values]),
-        np.concatenate([found.reach, more.reach]),
-        np.concatenate([found.given, more.given]),
-    )
-    return by_scores.joined(of_functions), by_lines.joined(lines), joined
+    labels = coordinate_labels(used)
+    split, found = wrong_split(density, x, after.x, labels, batches, run)
+    with run.stage(PROGRESS["answers"]):
+        by_scores = moments_by_scores(drawn, refreshed, batches)
+    moved = Moved(x, before.places, after.places, batches)
+    arrival = Arrival.of(moved, reliable=reliable)
+    if split is not None:
+        arrival = arrival._replace(state=WRONG_MODES)
+    by_lines = moments_by_lines(moved, arrival)
+    quantiles = quantiles_by_lines(moved, arrival, shares)
+    if asked.names:
+        h, h_before, h_after = (asked.at(rows) for rows in (x, before.x, after.x))
+        moved = Moved(h, h_before[..., None], h_after[..., None], batches)
+        arrival = arrival.and_of(Arrival.of(moved, reliable=reliable))
+        of_functions = function_moments_by_scores(h, h_after, drawn, refreshed, batches)
+        by_scores = by_scores.joined(of_functions)
+        by_lines = by_lines.joined(moments_by_lines(moved, arrival))
+        quantiles = quantiles.joined(quantiles_by_lines(moved, arrival, shares))
+    if split is not None:
+        by_scores = by_scores.withheld(WRONG_MODES)
+    return _Estimates(count, by_scores, by_lines, quantiles, split, found)
 
 
 def _quantity(
-    name: str, q: int, drawn: _Drawn, by_scores: Way, by_lines: Way, quantiles: Quantiles
+    name: str,
+    q: int,
+    drawn: _Drawn,
+    estimates: _Estimates,
+    noise: float,
 ) -> Quantity:
     def estimate(way: Way) -> Estimate:
         mean, sd = bool(way.mean_given[q]), bool(way.sd_given[q])
@@ -302,6 +269,7 @@ def _quantity(
             sd_uncertainty=float(way.sd_reach[q]) if sd else np.nan,
         )
 
+    quantiles = estimates.quantiles
     known = bool(quantiles.given[q])
     return Quantity(
         name=name,
@@ -316,6 +284,7 @@ def _quantity(
         quantile_uncertainties=tuple(
             (quantiles.reach[q] if known else np.full(drawn.quantiles.shape[1], np.nan)).tolist()
         ),
-        by_scores=estimate(by_scores),
-        by_lines=estimate(by_lines),
+        by_scores=estimate(estimates.by_scores),
+        by_lines=estimate(estimates.by_lines),
+        noise=noise,
     )

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 import numpy as np
 from jaxtyping import Float
 
+from steinwise._internal.counting import counted
 from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.notes import Note, note
 from steinwise.calibration.batches import Batches, cut_by_length, even_batches
@@ -13,6 +15,7 @@ from steinwise.draws.chain_diagnostics import MOST_COLUMNS, autocorrelation_time
 from steinwise.draws.chain_summary import ChainSummary, summarise_chains
 from steinwise.draws.samples import Samples
 from steinwise.errors import TooFewDraws
+from steinwise.results.wording import note_text
 
 MIN_BATCHES = 20  # with fewer, signs have too few patterns for a level of 0.05
 FEWEST_BATCHES = 10  # for a standard error; t quantiles allow for so few
@@ -20,6 +23,7 @@ FEWEST_BATCHES = 10  # for a standard error; t quantiles allow for so few
 # correlation of about 1 / (4 LENGTH_IN_TIMES), which the signs do not see: where all averages are
 # equally slow a test of level 0.05 rejects 0.08 at 2.5 and 0.06 at 5.
 LENGTH_IN_TIMES = 5.0
+STARTS_IN_CHAIN = 10  # parts of a chain of which the first is its start, if no batch can be
 RHAT_DISAGREE = 1.05  # looser than the usual 1.01: a note before a verdict, not a verdict
 RHAT_LEVEL = 1e-3  # above what few effective draws show by chance, at this level
 
@@ -88,7 +92,8 @@ def plan_batches(
             batches = cut_by_length(1, samples.n, length, independent=True)
         else:
             batches = even_batches(1, samples.n, min(samples.n, most), independent=True)
-        _require_batches(samples, batches, length, 1.0, least)
+        if batches.count < least:
+            _refuse_rows(samples, batches, length, least)
         return BatchPlan(batches, 1.0, float(samples.n), None, ())
 
     summary = summarise_chains(samples, monitored_columns)
@@ -98,7 +103,8 @@ def plan_batches(
     enough = samples.n_chains * (samples.n_draws // rounded) >= least
     length = batch_length or (rounded if enough else shortest)
     batches = cut_by_length(samples.n_chains, samples.n_draws, int(length), independent=False)
-    _require_batches(samples, batches, int(length), slowest, least)
+    if batches.count < least:
+        _refuse_chains(samples, batches, int(length), summary, slowest, least)
 
     rhats = rhat(summary.first_draws)
     windows = int(batches.lengths.min()), int(np.ceil(slowest))
@@ -131,26 +137,39 @@ def _round_up(length: int) -> int:
     return -(-length // step) * step
 
 
-def _require_batches(
-    samples: Samples, batches: Batches, length: int, time: float, least: int
-) -> None:
-    if batches.count >= least:
-        return
-    if samples.independent:
-        turned = samples.n < least <= samples.dim
-        hint = f" There are {samples.dim} coordinates: did you mean draws.T?" if turned else ""
-        raise TooFewDraws(
-            f"{samples.n} draws make {batches.count} batches of {length}: a calibrated verdict "
-            f"needs at least {least} batches, that is {length * least} independent draws.{hint}"
-        )
-    per_chain = length * -(-least // samples.n_chains)  # whole batches in every chain
+def _refuse_rows(samples: Samples, batches: Batches, length: int, least: int) -> NoReturn:
+    turned = samples.n < least <= samples.dim
+    hint = f" There are {samples.dim} coordinates: did you mean draws.T?" if turned else ""
     raise TooFewDraws(
-        f"{samples.n_chains} chain(s) of {samples.n_draws} draws make {batches.count} batches of "
-        f"{length} draws: a calibrated verdict needs at least {least}. The slowest average "
-        f"has an autocorrelation time of {time:.3g} draws, so these are worth about "
-        f"{samples.n / time:.0f} independent draws. About "
-        f"{per_chain} draws in each of {samples.n_chains} chain(s) would do. "
-        "batch_length= overrides the length, at the risk of false alarms."
+        f"{samples.n} draws make {counted(batches.count, 'batch', 'batches')} of {length}: a "
+        f"calibrated verdict needs at least {least} batches, that is "
+        f"{length * least} independent draws.{hint}"
+    )
+
+
+def _refuse_chains(
+    samples: Samples,
+    batches: Batches,
+    length: int,
+    summary: ChainSummary,
+    time: float,
+    least: int,
+) -> NoReturn:
+    per_chain = length * -(-least // samples.n_chains)  # whole batches in every chain
+    turned = samples.n_draws < samples.dim
+    hint = f" There are {samples.dim} coordinates: is the order (chain, draw, d)?" * turned
+    # a start far away passes for slow mixing: then more draws are not what is missing
+    window = min(int(np.ceil(time)), max(1, samples.n_draws // STARTS_IN_CHAIN))
+    started = "".join(note_text(one) for one in _warm_up(summary, (window,)))
+    about = f"{started[0].upper()}{started[1:]} If not, about" if started else "About"
+    raise TooFewDraws(
+        f"{counted(samples.n_chains, 'chain')} of {samples.n_draws} draws make "
+        f"{counted(batches.count, 'batch', 'batches')} of {counted(length, 'draw')}: a calibrated "
+        f"verdict needs at least {least}. The slowest average has an autocorrelation time of "
+        f"{time:.3g} draws, so these are worth about {samples.n / time:.0f} independent draws. "
+        f"{about} {per_chain} draws in {'it' if samples.n_chains == 1 else 'each of them'} would "
+        f"do. "
+        f"batch_length= overrides the length, at the risk of false alarms.{hint}"
     )
 
 
@@ -185,7 +204,7 @@ def _disagreement(
     return [note(kind, rhat=rhats[worst], name=name, bound=bounds[worst])]
 
 
-def _warm_up(summary: ChainSummary, windows: tuple[int, int]) -> list[Note]:
+def _warm_up(summary: ChainSummary, windows: tuple[int, ...]) -> list[Note]:
     """A note on the first draws, in the draws, their squares and what is averaged.
 
     A batch sees a start that takes long to forget; a window of one autocorrelation time sees one

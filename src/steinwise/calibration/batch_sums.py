@@ -14,7 +14,7 @@ from steinwise.calibration.batches import Batches
 
 
 class ExpectedSquares(NamedTuple):
-    """The squares that right draws lead to expect of each setting, and the weight they get.
+    """The squares that correct draws lead to expect of each setting, and the weight they get.
 
     They are the squares of the sums of all pairs of batches, U_gh + U_hg, added up. The weight is
     0 where they are not known.
@@ -31,7 +31,7 @@ class ExpectedSquares(NamedTuple):
 
 
 class KnownSquares(NamedTuple):
-    """The squares that right draws lead to expect, and those of the draws, of every coordinate.
+    """The squares that correct draws lead to expect, and those of the draws, of every coordinate.
 
     Where an outcome is rare, draws that miss it by chance are all alike: their signs have next to
     no spread, and whatever they sum to stands out. So a statistic is judged by the larger of the
@@ -47,10 +47,6 @@ class KnownSquares(NamedTuple):
         """By what a statistic is divided besides the spread of its signs: at least 1."""
         ratio = self.known / np.where(self.observed > 0, self.observed, np.inf)
         return np.sqrt(np.maximum(ratio, 1.0))
-
-    def of_settings(self, chosen: list[int]) -> "KnownSquares":
-        """Of some of the settings, which may come more than once."""
-        return KnownSquares(self.known[chosen], self.observed[chosen])
 
     @property
     def total(self) -> "KnownSquares":

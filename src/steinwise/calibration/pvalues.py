@@ -32,7 +32,9 @@ class FamilyVerdict:
 class Calibration:
     """A verdict on all coordinates together and on each."""
 
-    statistic: float  # the discrepancy of a method with one setting, else the largest z
+    # the discrepancy of a method with one setting, else the largest z; where correct draws are
+    # simulated, what is observed
+    statistic: float
     pvalue: float
     normal_pvalue: float | None  # a cross-check that needs no bootstrap; for one mean only
     observed: float  # what was compared with the null

@@ -238,7 +238,7 @@ def largest_two_sided(
     for k in range(scale.shape[1]):
         for part in chunks(len(scale), SETTINGS_AT_ONCE):
             forms = (values[part, k] / unit[part, k]).astype(np.float32) @ signs
-            z[part, k] = np.abs(forms[:, 0])
-            largest = np.maximum(forms.max(axis=0), -forms.min(axis=0))[1:]
-            null[:, k] = np.maximum(null[:, k], largest)
+            np.abs(forms, out=forms)
+            z[part, k] = forms[:, 0]
+            null[:, k] = np.maximum(null[:, k], forms.max(axis=0)[1:])
     return z, null

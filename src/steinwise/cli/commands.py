@@ -3,13 +3,22 @@
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 import click
 
 import steinwise
 from steinwise._internal.escaping import printable
 from steinwise.cli.answers import FITS, MISFIT, NO_VERDICT, answered, say, say_error
+from steinwise.cli.options import (
+    Given,
+    alpha_option,
+    effort_option,
+    names_option,
+    reads_draws,
+    target_option,
+    writes_files,
+)
 from steinwise.cli.streams import deliver, reserved_stdout
 from steinwise.cli.terminal import for_a_terminal
 from steinwise.methods import NAMES as METHOD_NAMES
@@ -29,87 +38,29 @@ def cli() -> None:
     """Do these draws come from this density, and if not, which coordinates are wrong?
 
     Exit status of a check: 0 when no misfit was found, 1 when one was; with --tolerance, 0 also
-    when all errors are within it, and 1 when one is beyond it. Of every command: 2 for wrong usage
-    or input, 3 when there is no verdict (too few draws, or a failure inside) or it could not be
-    written.
+    when all errors are within it, and 1 when one is beyond it. Where that cannot be told, the
+    status is that without --tolerance. Of every command: 2 for wrong usage or input, 3 when there
+    is no verdict (too few draws, or a failure inside) or it could not be written.
     """
 
 
-def _target(*, required: bool) -> Any:
-    return click.option(
-        "--target",
-        "-t",
-        required=required,
-        metavar="FILE.py:NAME",
-        help="A log density of one draw, a Target, or a function without arguments that returns "
-        "one; with --space model, a model.",
-    )
-
-
-def _inputs(command: Any) -> Any:
-    """Options that say what the draws are, and how to go about them."""
-    options = [
-        click.option(
-            "--space",
-            type=click.Choice(["unconstrained", "model"]),
-            help="For netCDF and zarr: the draws are on the density's own space, or NAME is the "
-            "PyMC or Stan model, or the NumPyro MCMC, that they come from.",
-        ),
-        click.option("--var-names", metavar="A,B,...", help="The variables, in this order."),
-        click.option(
-            "--group",
-            help="The group of a netCDF or zarr file with the draws; posterior by default.",
-        ),
-        click.option(
-            "--independent/--chain",
-            default=None,
-            help="The draws are independent, or one chain. By default (n, d) is independent, and "
-            "refused if its rows are autocorrelated.",
-        ),
-        click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0)),
-        click.option("--memory", default="1GiB", show_default=True),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-        click.option("--traceback", is_flag=True, help="Show where an error came from."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def _outputs(command: Any) -> Any:
-    """The options of every command whose result can be written to files."""
-    kind = click.Path(path_type=Path)
-    command = click.option("--plot", type=kind, metavar="OUT.png", help="Write a picture.")(command)
-    option = click.option("--report", type=kind, metavar="OUT.html", help="Write an HTML report.")
-    return option(command)
-
-
-_names = click.option("--names", metavar="A,B,...", help="One name per coordinate, in order.")
-
-
-@cli.command()
+@cli.command(short_help="Check draws against a density.")
 @click.argument("draws", type=click.Path(path_type=Path))
-@_target(required=False)
+@target_option(required=False)
 @click.option(
     "--scores",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="The scores at the draws (.npy, .npz, .csv, .parquet), in place of --target.",
 )
-@_inputs
+@reads_draws
 @click.option(
     "--method",
     type=click.Choice(METHOD_NAMES),
     help="transported by default; scores, with --scores.",
 )
-@click.option("--alpha", default=0.05, show_default=True, help="The level of the test.")
-@click.option(
-    "--effort",
-    type=click.Choice(["quick", "standard", "full"]),
-    default="standard",
-    show_default=True,
-    help="Of the method transported: scores only, lines of some draws too, or of all.",
-)
+@alpha_option
+@effort_option
 @click.option(
     "--tolerance",
     type=float,
@@ -121,32 +72,32 @@ _names = click.option("--names", metavar="A,B,...", help="One name per coordinat
     metavar="A,B,...|K",
     help="Those that get a verdict: their names, or how many to draw at random; all by default.",
 )
-@_names
+@names_option
 @click.option(
     "--evaluations",
     type=float,
     help="The most evaluations of the density; draws are thinned to keep to it.",
 )
-@click.option("--bootstraps", default=1000, show_default=True, type=click.IntRange(min=1))
+@click.option(
+    "--bootstraps",
+    default=1000,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Random signs of the batches that the p-value rests on; its least value is one over them.",
+)
 @click.option(
     "--summary",
     "with_summary",
     is_flag=True,
     help="Also say what the means and sds should be, as `steinwise summary` does.",
 )
-@_outputs
+@writes_files
 @answered
 def check(
     draws: Path,
     target: str | None,
     scores: Path | None,
-    space: str | None,
-    var_names: str | None,
-    group: str | None,
-    independent: bool | None,
-    seed: int,
-    memory: str,
-    as_json: bool,
+    given: Given,
     method: str | None,
     alpha: float,
     bootstraps: int,
@@ -167,12 +118,12 @@ def check(
     if with_summary and target is None:
         raise click.UsageError("--summary follows the density along lines: expected --target")
     with reserved_stdout() as out:
-        from steinwise.cli.inputs import Inputs, count_or_names, split_names
+        from steinwise.cli.inputs import count_or_names, split_names
         from steinwise.cli.outputs import check_outputs
         from steinwise.results.record import json_text
         from steinwise.results.text import check_report
 
-        inputs = Inputs(target, space, var_names, group, independent, memory, scores)
+        inputs = given.inputs(target, scores)
         outputs = check_outputs(
             report, plot, [draws, *inputs.files], inputs.source(draws, _arguments())
         )
@@ -190,13 +141,13 @@ def check(
                 evaluations=evaluations,
                 coordinates=None if coordinates is None else count_or_names(coordinates),
                 names=None if names is None else split_names(names),
-                seed=seed,
-                memory=memory,
+                seed=given.seed,
+                memory=given.memory,
             )
             answers = None
             if with_summary:
-                answers = steinwise.summary(samples, density, seed=seed, memory=memory)
-        if as_json:
+                answers = steinwise.summary(samples, density, seed=given.seed, memory=given.memory)
+        if given.as_json:
             extra = {} if answers is None else {"summary": answers.to_dict()}
             text = json_text(result.to_dict() | extra)
         else:
@@ -207,23 +158,29 @@ def check(
         return _write(outputs, result, _print(text, out, status), answers)
 
 
-@cli.command()
+@cli.command(short_help="Compare several sets of draws of one density.")
 @click.argument("sets", nargs=-1, required=True, metavar="NAME=DRAWS NAME=DRAWS ...")
-@_target(required=True)
-@_inputs
+@target_option(required=True)
+@reads_draws
+@click.option(
+    "--method",
+    type=click.Choice(["transported", "scores", "ksd"]),
+    default="transported",
+    show_default=True,
+    help="The check of each set; or ksd, to rank them by that distance and check none.",
+)
+@alpha_option
+@effort_option
 @answered
 def compare(
     sets: tuple[str, ...],
     target: str,
-    space: str | None,
-    var_names: str | None,
-    group: str | None,
-    independent: bool | None,
-    seed: int,
-    memory: str,
-    as_json: bool,
+    given: Given,
+    method: Literal["transported", "scores", "ksd"],
+    alpha: float,
+    effort: str,
 ) -> int:
-    """Rank several sets of draws by their distance from one density."""
+    """Check several sets of draws against one density, and say how far off each is."""
     parts = [entry.partition("=") for entry in sets]
     if len(parts) < 2 or not all(name and path for name, _, path in parts):
         raise click.UsageError("expected NAME=DRAWS NAME=DRAWS ..., such as nuts=a.npz vi=b.npz")
@@ -233,55 +190,55 @@ def compare(
         twice = next(name for name in names if names.count(name) > 1)
         raise click.UsageError(f"the name {twice!r} was given to more than one set of draws")
     with reserved_stdout() as out:
-        from steinwise.cli.inputs import Inputs
         from steinwise.results.record import json_text
 
-        inputs = Inputs(target, space, var_names, group, independent, memory)
+        inputs = given.inputs(target)
         read = {name: inputs.read(path) for name, path in files.items()}
         samples = {name: one for name, (one, _) in read.items()}
         density = next(iter(read.values()))[1]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", steinwise.SteinwiseWarning)  # they are in the table
-            ranking = steinwise.compare(samples, density, seed=seed, memory=memory)
-        text = json_text(ranking.to_dict()) if as_json else str(ranking)
+            ranking = steinwise.compare(
+                samples,
+                density,
+                method=method,
+                alpha=alpha,
+                effort=effort,
+                seed=given.seed,
+                memory=given.memory,
+            )
+        text = json_text(ranking.to_dict()) if given.as_json else str(ranking)
         return _print(text, out, FITS)
 
 
-@cli.command()
+@cli.command(short_help="What the means and sds of draws should be.")
 @click.argument("draws", type=click.Path(path_type=Path))
-@_target(required=True)
-@_inputs
+@target_option(required=True)
+@reads_draws
 @click.option(
     "--sweeps",
-    default=2,
-    show_default=True,
     type=click.IntRange(min=1),
-    help="How often draws are refreshed along lines.",
+    help="How often draws are refreshed along lines; by default until they have settled, 2 to 10 "
+    "times.",
 )
-@_names
-@_outputs
+@names_option
+@writes_files
 @answered
 def summary(
     draws: Path,
     target: str,
-    space: str | None,
-    var_names: str | None,
-    group: str | None,
-    independent: bool | None,
-    seed: int,
-    memory: str,
-    as_json: bool,
-    sweeps: int,
+    given: Given,
+    sweeps: int | None,
     names: str | None,
     report: Path | None,
     plot: Path | None,
 ) -> int:
     """How far off the means and sds of DRAWS are, and what they should be."""
     with reserved_stdout() as out:
-        from steinwise.cli.inputs import Inputs, split_names
+        from steinwise.cli.inputs import split_names
         from steinwise.cli.outputs import check_outputs
 
-        inputs = Inputs(target, space, var_names, group, independent, memory)
+        inputs = given.inputs(target)
         outputs = check_outputs(report, plot, [draws, *inputs.files])
         samples, density = inputs.read(draws)
         with warnings.catch_warnings():
@@ -291,14 +248,14 @@ def summary(
                 density,
                 sweeps=sweeps,
                 names=None if names is None else split_names(names),
-                seed=seed,
-                memory=memory,
+                seed=given.seed,
+                memory=given.memory,
             )
-        text = result.to_json() if as_json else str(result)
+        text = result.to_json() if given.as_json else str(result)
         return _write(outputs, result, _print(text, out, FITS))
 
 
-@cli.command()
+@cli.command(short_help="Run the main job on a built-in example.")
 @click.argument("folder", default="out")
 @answered
 def demo(folder: str) -> int:

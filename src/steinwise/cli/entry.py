@@ -42,7 +42,7 @@ def run(arguments: Sequence[str]) -> int:
     except click.ClickException as error:
         usage = io.StringIO()
         error.show(usage)
-        say(usage.getvalue().rstrip())
+        say(usage.getvalue().rstrip().replace("Error: ", "error: ", 1))  # as all other messages
         return BAD_INPUT
     except (click.Abort, KeyboardInterrupt):
         say("interrupted")

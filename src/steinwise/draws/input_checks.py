@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from steinwise._internal.counting import by_count, counted
 from steinwise._internal.escaping import printable
 from steinwise._internal.memory import chunks
 from steinwise.draws.chain_diagnostics import hidden_chain_window, row_autocorrelation
@@ -114,8 +115,8 @@ def check_shape(shape: tuple[int, ...]) -> None:
     if len(shape) not in (2, 3):
         hint = "For one coordinate pass draws[:, None]." if len(shape) == 1 else ""
         raise InputError(
-            f"draws have shape {shape}, {len(shape)} axes: expected (n, d) for independent "
-            f"draws or (chain, draw, d) for MCMC. {hint}".rstrip()
+            f"draws have shape {shape}, {counted(len(shape), 'axis', 'axes')}: expected (n, d) for "
+            f"independent draws or (chain, draw, d) for MCMC. {hint}".rstrip()
         )
     if 0 in shape:
         raise InputError(f"draws have shape {shape}: there is nothing to check.")
@@ -124,7 +125,7 @@ def check_shape(shape: tuple[int, ...]) -> None:
         if shape[2] > shape[0]:
             fixes.insert(0, "(chain, d, draw), pass np.swapaxes(draws, 1, 2)")
         raise InputError(
-            f"draws have shape {shape}: {shape[0]} chains with {shape[1]} draws "
+            f"draws have shape {shape}: {shape[0]} chains with {counted(shape[1], 'draw')} "
             f"each. The order of the axes is (chain, draw, d); if these are {'; if '.join(fixes)}. "
             "For many short independent runs pass their last draws as (n, d)."
         )
@@ -153,8 +154,8 @@ def coordinate_names(
         hint = " There are as many draws as names: did you mean draws.T?" if swapped else ""
         shown = ", ".join(map(repr, labels[:5])) + ", ..." * (len(labels) > 5) or "none"
         raise InputError(
-            f"{len(labels)} names were given for {d} coordinates: {shown}. Expected is one for "
-            f"each.{hint}"
+            f"{counted(len(labels), 'name was', 'names were')} given for "
+            f"{counted(d, 'coordinate')}: {shown}. Expected one for each.{hint}"
         )
     if len(set(labels)) != d:
         repeated = next(name for name in labels if labels.count(name) > 1)
@@ -175,9 +176,12 @@ def check_values(values: Any, names: Sequence[str], discrete: Collection[int] = 
     constant = others[low[others] == high[others]]
     if constant.size:
         shown = ", ".join(f"{printable(names[int(j)])} = {low[j]:.6g}" for j in constant[:5])
+        change = by_count(constant.size, "changes", "change")
+        them = by_count(constant.size, "it", "them")
         raise InputError(
-            f"{constant.size} of {len(names)} coordinates never change: {shown}. Drop them from "
-            "the draws and fix them in the density, or find out why the sampler never moved them."
+            f"{constant.size} of {len(names)} coordinates never {change}: {shown}. Drop {them} "
+            f"from the draws and fix {them} in the density, or find out why the sampler never "
+            f"moved {them}."
         )
     if not others.size:
         return
@@ -216,10 +220,10 @@ def _check_entries(values: Any, names: Sequence[str], slabs: list[_SlabSummary])
         if slab.not_finite:
             index, value = slab.first_bad
             raise InputError(
-                f"{not_finite} of {int(np.prod(values.shape))} entries of the draws are NaN or "
-                f"infinite; the first is {value} at {_position(values, names, index)}. Did the "
-                "sampler diverge, or is a bounded parameter at its bound, which the transform "
-                "sends to infinity?"
+                f"{not_finite} of {int(np.prod(values.shape))} entries of the draws "
+                f"{by_count(not_finite, 'is', 'are')} NaN or infinite; the first is {value} at "
+                f"{_position(values, names, index)}. Did the sampler diverge, or is a "
+                "bounded parameter at its bound, which the transform sends to infinity?"
             )
     for slab in slabs:
         if slab.first_bad is not None:

@@ -1,6 +1,6 @@
 """Draws that have been checked: their values, the names of their coordinates, their dependence."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from jaxtyping import Float64, Int
 
+from steinwise._internal.counting import counted
 from steinwise._internal.escaping import printable
 from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.validation import require_flag
@@ -68,6 +69,7 @@ class Samples:
     scores: Any = None  # at every draw, in the shape of `values`, where they are known
     scores_of: object = None  # the target whose scores they are
     constrained: ConstrainedScale | None = None  # where an adapter knows it
+    refreshed: bool = False  # whether `sw.refresh` moved them along the lines that checks follow
 
     @classmethod
     def of(
@@ -237,24 +239,29 @@ class Samples:
         return take_rows(self.scores, index)
 
     def map_slabs(
-        self, function: Callable[[int, np.ndarray], _Result], rows: int | None = None
+        self,
+        function: Callable[[int, np.ndarray], _Result],
+        spans: Iterable[slice] | None = None,
     ) -> Iterator[tuple[slice, _Result]]:
         """Call `function(start, rows)` on consecutive slabs of draws, in order.
 
         Yields the span of rows that a slab covers and the result. The calls run on the workers of
         Dask if the draws are a Dask array.
         """
-        return map_slabs(self.values, function, rows)
+        return map_slabs(self.values, function, spans)
 
     def map_scored_slabs(
         self,
         function: Callable[[int, np.ndarray, np.ndarray | None], _Result],
-        rows: int | None = None,
+        spans: Iterable[slice] | None = None,
     ) -> Iterator[tuple[slice, _Result]]:
-        """As `map_slabs`, with `function(start, rows, scores)`: the known scores, or None."""
+        """As `map_slabs`, with `function(start, rows, scores)`: the known scores, or None.
+
+        `spans` are the slabs, where draws are not in chunks of their own.
+        """
         if self.scores is None:
-            return map_slabs(self.values, partial(_without_scores, function), rows)
-        return map_slabs(self.values, function, rows, self.scores)
+            return map_slabs(self.values, partial(_without_scores, function), spans)
+        return map_slabs(self.values, function, spans, self.scores)
 
     def evenly_spaced(self, most: int) -> Float64[np.ndarray, "m d"]:
         """At most `most` draws, evenly spaced through all chains."""
@@ -305,10 +312,9 @@ class Samples:
     def __repr__(self) -> str:
         draws = f"{self.n} independent draws"
         if not self.independent:
-            s = "" if self.n_chains == 1 else "s"
-            draws = f"{self.n_chains} chain{s} x {self.n_draws} draws"
+            draws = f"{counted(self.n_chains, 'chain')} x {self.n_draws} draws"
         shown = ", ".join(map(printable, self.names[:5])) + (", ..." if self.dim > 5 else "")
-        return f"Samples({draws}, {self.dim} coordinate{'s' * (self.dim > 1)}: {shown})"
+        return f"Samples({draws}, {counted(self.dim, 'coordinate')}: {shown})"
 
 
 def _without_scores(

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from steinwise._internal.counting import by_count
 from steinwise._internal.escaping import printable
 from steinwise.draws.storage import as_one_chain, is_chunked, map_slabs, refuse_masked
 from steinwise.errors import InputError
@@ -73,7 +74,8 @@ def _require_finite(scores: Any, names: Sequence[str]) -> None:
     chain, draw = divmod(row, draws)
     of_chain = f" of chain {chain}" if chains > 1 else ""
     raise InputError(
-        f"{count} of {int(np.prod(scores.shape))} scores are not finite; the first is {value} at "
+        f"{count} of {int(np.prod(scores.shape))} scores {by_count(count, 'is', 'are')} not "
+        f"finite; the first is {value} at "
         f"draw {draw}{of_chain}, coordinate {printable(names[column])}. Did the sampler keep a "
         "divergent point, or is the density 0 there? The gradient of the log density must exist at "
         "every draw."

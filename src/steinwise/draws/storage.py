@@ -4,7 +4,7 @@ A slab is a run of consecutive rows. A function of a slab runs where the rows ar
 Dask array, on the workers of the user's own scheduler, which also runs it again if a worker dies.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -122,19 +122,19 @@ def read_rows(values: Any, span: slice) -> Float[np.ndarray, "m d"]:
 
 
 def map_slabs(
-    values: Any, function: Callable[..., _Result], rows: int | None = None, *also: Any
+    values: Any, function: Callable[..., _Result], spans: Iterable[slice] | None = None, *also: Any
 ) -> Iterator[tuple[slice, _Result]]:
     """Call `function(start, rows)` on consecutive slabs, in order.
 
     Yields the span of rows that a slab covers and the result. Slabs are the chunks of a Dask
-    array; otherwise they have at most `rows` rows, or take `SLAB_BYTES`. The same rows of the
+    array; otherwise the rows of each of the `spans`, or `SLAB_BYTES` of them. The same rows of the
     arrays `also`, which have as many and may be stored in another way, are further arguments.
     """
     if is_dask(values):
         yield from _map_dask_chunks(values, function, also)
         return
     chains, draws, d = values.shape
-    for span in chunks(chains * draws, rows or SLAB_BYTES // (8 * d)):
+    for span in spans or chunks(chains * draws, SLAB_BYTES // (8 * d)):
         yield span, function(span.start, *(read_rows(array, span) for array in (values, *also)))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from steinwise._internal.counting import counted
 from steinwise._internal.escaping import printable
 from steinwise._internal.optional import require
 from steinwise.draws.input_checks import DISCRETE
@@ -40,8 +41,8 @@ def read_csv(path: Path, memory: int) -> tuple[np.ndarray, list[str]]:
         for row in cells:
             if len(row) != len(header):
                 raise InputError(
-                    f"line {lines.line_num} of {shown} has {len(row)} entries, and the header has "
-                    f"{len(header)}."
+                    f"line {lines.line_num} of {shown} has "
+                    f"{counted(len(row), 'entry', 'entries')}, and the header has {len(header)}."
                 )
             for j, cell in enumerate(row):
                 if not NUMBER.fullmatch(cell):
@@ -54,7 +55,9 @@ def read_csv(path: Path, memory: int) -> tuple[np.ndarray, list[str]]:
             _require_within(memory, 8 * len(values), shown)
     if not values:
         count = 1 if header else 0
-        raise InputError(f"{shown} has {count} rows: expected a header and one row per draw.")
+        raise InputError(
+            f"{shown} has {counted(count, 'row')}: expected a header and one row per draw."
+        )
     table = np.frombuffer(values).reshape(-1, len(header))
     return _by_chain(shown, table, header, whole)
 

@@ -41,7 +41,11 @@ def kernel_terms(
     along = (s * z).sum(axis=1)[:, None] + (s_y * y).sum(axis=1) - s @ y.T - z @ s_y.T
     kernel = np.exp(-squared / (2 * length))
     columns = kernel * (s @ s_y.T + (along + d) / length - squared / length**2)
-    size = np.sqrt((columns**2).mean(axis=0))
-    columns = columns / np.where(size > 0, size, 1.0)
+    columns = columns / _or_one(np.abs(columns).max(axis=0))  # the squares of larger ones overflow
+    columns = columns / _or_one(np.sqrt((columns**2).mean(axis=0)))
     _, vectors = np.linalg.eigh(columns.T @ columns)
     return columns @ vectors[:, ::-1][:, : max(1, min(MOST_TERMS, n // DRAWS_PER_TERM))]
+
+
+def _or_one(sizes: Float[np.ndarray, " k"]) -> Float[np.ndarray, " k"]:
+    return np.where(sizes > 0, sizes, 1.0)

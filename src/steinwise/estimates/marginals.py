@@ -6,6 +6,7 @@ from jaxtyping import Bool, Float
 from steinwise._internal.indices import evenly_spaced_indices
 from steinwise.calibration.batches import Batches, even_batches
 from steinwise.draws.samples import Samples
+from steinwise.estimates.drawn_moments import with_all_draws
 from steinwise.estimates.moments import (
     MOST_UNEXPLAINED,
     MomentErrors,
@@ -17,9 +18,12 @@ from steinwise.estimates.moments import (
 from steinwise.results.misfit import Marginal
 from steinwise.target import AbstractTarget
 
-# Of more draws, evenly spaced ones: errors are then known to 0.01 sd. The regressions cost
-# n d^2, which is kept to that of 4000 draws of 300 coordinates, a second or so.
-MOST_DRAWS, MOST_WORK = 20_000, 4000 * 300**2
+# Of more draws, evenly spaced ones tell the target's moments: 2000 independent ones to 0.005 sd, as
+# no more than a twentieth of a variance may be left unexplained (`MOST_UNEXPLAINED`). More where
+# they cost little, and several to a coordinate. The regressions cost n d^2, which is kept to that
+# of 4000 draws of 300 coordinates, a second or so.
+MOST_DRAWS, ENOUGH_DRAWS, CHEAP_ENTRIES = 20_000, 2000, 60_000
+DRAWS_PER_COORDINATE, MOST_WORK = 8, 4000 * 300**2
 # The regressions may take this share of the memory, unless draws are so few that it hardly matters.
 MEMORY_SHARE, DRAWS_IN_ANY_MEMORY = 3, 1000
 # The draws that tell what products of pairs and functions from a kernel would change, and the most
@@ -46,12 +50,7 @@ def estimate_errors(
     several draws per coordinate; and scores at an absurd distance drown all others.
     """
     lines = samples.dim + (0 if directions is None else directions.shape[1])
-    in_memory = max(
-        DRAWS_IN_ANY_MEMORY, memory // (MEMORY_SHARE * bytes_per_draw(samples.dim, lines))
-    )
-    most = min(MOST_DRAWS, MOST_WORK // samples.dim**2, in_memory)
-    most = max(fewest_draws(samples.dim), most)
-    step = max(1, min(samples.n // most, int(batches.lengths.min())))
+    step = min(_step(samples.n, samples.dim, lines, memory), int(batches.lengths.min()))
     some, of_some = samples.thinned(step), batches.of_every(step, samples.n_draws)
     reached = int(of_some.bounds[-1])  # less than all after an interruption
     if target.noisy or not is_determined(reached, samples.dim):
@@ -64,6 +63,8 @@ def estimate_errors(
     if not (spread.min() > 0 and size < LARGEST_SCORE):
         return None
     errors = moment_errors(x, scores, of_some, directions=directions)
+    if step > 1:
+        errors = with_all_draws(errors, samples, batches, directions, memory)
     if samples.dim > RICH_COORDINATES:
         return errors
     # Few functions can explain a coordinate where the draws are, and not where the target is: with
@@ -76,6 +77,18 @@ def estimate_errors(
         for rich in (False, True)
     )
     return errors.moved(plain, rich)
+
+
+def _step(n: int, d: int, lines: int, memory: int) -> int:
+    """The distance between the draws that are regressed.
+
+    >>> [_step(4000, d, d, 2**30) for d in (10, 30, 105, 503)]
+    [1, 2, 2, 2]
+    """
+    in_memory = max(DRAWS_IN_ANY_MEMORY, memory // (MEMORY_SHARE * bytes_per_draw(d, lines)))
+    enough = max(ENOUGH_DRAWS, CHEAP_ENTRIES // d, DRAWS_PER_COORDINATE * d)
+    most = max(fewest_draws(d), min(MOST_DRAWS, enough, MOST_WORK // d**2, in_memory))
+    return max(1, min(round(n / most), n // fewest_draws(d)))
 
 
 def explained(errors: MomentErrors) -> Bool[np.ndarray, " d"]:

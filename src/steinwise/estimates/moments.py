@@ -330,9 +330,7 @@ def _compared(
 ) -> MomentErrors:
     """In the units of the draws; z has mean 0 and sd 1."""
     sums = np.stack([batches.sums(z), batches.sums(z**2)])
-    left = (batches.lengths.sum() - batches.lengths)[:, None]
-    drawn_without = (sums.sum(axis=1, keepdims=True) - sums) / left
-    mean_without, sd_without = _mean_and_sd(drawn_without)
+    _, (mean_without, sd_without) = moments_without(sums, batches)
     corrected_mean, corrected_sd = _mean_and_sd(values)
     corrected_mean_without, corrected_sd_without = _mean_and_sd(without)
     return MomentErrors(
@@ -351,6 +349,15 @@ def _compared(
         mean_doubt=np.zeros(z.shape[1]),
         sd_doubt=np.zeros(z.shape[1]),
     )
+
+
+def moments_without(
+    sums: Float[np.ndarray, "2 batch d"], batches: Batches
+) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Means and sds, of all and without each batch, from sums of draws and of their squares."""
+    total, n = sums.sum(axis=1), batches.lengths.sum()
+    without = (total[:, None] - sums) / (n - batches.lengths)[:, None]
+    return _mean_and_sd(total / n), _mean_and_sd(without)
 
 
 def _mean_and_sd(moments: Float[np.ndarray, "2 *shape"]) -> tuple[np.ndarray, np.ndarray]:

@@ -2,9 +2,9 @@
 
 There are two estimates of such an error for chains. The spread of batch means is too small by what
 neighbouring batches share, the one from autocorrelation times by what Geyer's sequence leaves off;
-both are too small rather than too large, so the larger is taken. For right draws of NUTS (4 chains
-of 500, a hierarchical regression of 29 coordinates), 1.96 errors from batches alone hold 0.930 of
-the means and 0.941 of the sds, the larger of the two 0.940 and 0.953.
+both are too small rather than too large, so the larger is taken. For correct draws of NUTS (4
+chains of 500, a hierarchical regression of 29 coordinates), 1.96 errors from batches alone hold
+0.930 of the means and 0.941 of the sds, the larger of the two 0.940 and 0.953.
 """
 
 import numpy as np
@@ -18,6 +18,7 @@ from steinwise.draws.samples import Samples
 from steinwise.estimates.settling import batch_errors
 
 COVERED = 0.975  # one-sided: errors are such that a normal quantile covers as t does with batches
+LEVEL = 0.05  # of calling any quantity of correct draws biased
 ENTRIES_AT_ONCE = 2**21  # numbers whose autocorrelations are computed together, some 100 MB of work
 
 
@@ -41,6 +42,21 @@ def monte_carlo_errors(
     return _errors_of_means(values, samples, batches), of_sd
 
 
+def simultaneous_errors(count: int, samples: Samples, batches: Batches) -> float:
+    """So many of these errors hold the means and sds of some quantities, all of them together.
+
+    With probability 0.95, for correct draws (Bonferroni).
+    """
+    share = 1 - LEVEL / (4 * count)
+    if samples.independent:
+        return float(ndtri(share))
+    return float(stdtrit(batches.count - 1, share) / _few_batches(batches))
+
+
+def _few_batches(batches: Batches) -> float:
+    return stdtrit(batches.count - 1, COVERED) / ndtri(COVERED)
+
+
 def _errors_of_means(
     values: Float[np.ndarray, "n q"], samples: Samples, batches: Batches
 ) -> Float[np.ndarray, " q"]:
@@ -48,10 +64,9 @@ def _errors_of_means(
     sd = values.std(axis=0)
     if samples.independent:
         return sd / np.sqrt(n - 1)
-    few_batches = stdtrit(batches.count - 1, COVERED) / ndtri(COVERED)
     times = np.empty(q)
     for columns in chunks(q, max(1, ENTRIES_AT_ONCE // n)):
         chains = values[:, columns].reshape(samples.n_chains, samples.n_draws, -1)
         times[columns] = autocorrelation_times(chains)
     by_times = np.where(np.isfinite(times), sd * np.sqrt(times / n), 0.0)
-    return np.maximum(few_batches * batch_errors(values, batches), by_times)
+    return np.maximum(_few_batches(batches) * batch_errors(values, batches), by_times)

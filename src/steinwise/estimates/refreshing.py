@@ -7,16 +7,19 @@ are short. So the directions of the target that are long in this sense go first.
 """
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from steinwise._internal.orientation import oriented
 from steinwise._internal.random import stream
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.threads import one_blas_thread
 from steinwise.estimates.moments import is_determined, scores_to_coordinates
 from steinwise.orbits.conditional_draws import steps_to_quantiles
+from steinwise.results.wording import PROGRESS, sweep_progress
 from steinwise.target import AbstractTarget
 
 MOST_DIRECTIONS = 10
@@ -65,23 +68,27 @@ def refresh_sweeps(
     directions = long_directions(x, scores)
     n, d = x.shape
     lines = [*directions, *range(d)]
-    with run.meter(sweeps * len(lines) * n, "line", "moving draws along lines") as meter:
-        for sweep in range(sweeps):
-            x, places = x.copy(), np.empty((n, d, PLACES))
+    for sweep in range(sweeps):
+        x, places = x.copy(), np.empty((n, d, PLACES))
+        # a bar for each sweep, since a caller may ask for fewer of them: a notebook shows a bar
+        # that does not reach its end as failed
+        with run.meter(len(lines) * n, "line", sweep_progress(sweep + 1, sweeps)) as meter:
             for k, line in enumerate(lines):
                 shares = stream(run.seed, "refresh", sweep, k).random(n)[:, None]
                 if isinstance(line, int):
                     shares = (shares + np.arange(PLACES) / PLACES) % 1
                 shares = np.clip(shares, LEAST_SHARE, 1 - LEAST_SHARE)
                 given = target, x, line, shares, run.memory, draw_numbers
-                steps = steps_to_quantiles(*given)
+                compiles = sweep == 0 and k in (0, len(directions))  # the first line of its kind
+                with run.stage(PROGRESS["first lines"]) if compiles else nullcontext():
+                    steps = steps_to_quantiles(*given)
                 if isinstance(line, int):
                     places[:, line] = x[:, [line]] + steps
                     x[:, line] = places[:, line, 0]
                 else:
                     x += steps * line
                 meter.update(n)
-            yield Sweep(x, places)
+        yield Sweep(x, places)
 
 
 @one_blas_thread
@@ -108,4 +115,4 @@ def long_directions(
     lengths, along = np.linalg.eigh(root @ root.T)
     chosen = np.argsort(-lengths)[:MOST_DIRECTIONS]
     chosen = chosen[lengths[chosen] > LEAST_LENGTH]
-    return along[:, chosen].T * conditional_sd * sd
+    return oriented(along[:, chosen].T) * conditional_sd * sd

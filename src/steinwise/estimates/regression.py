@@ -57,8 +57,7 @@ class Basis:
         q, constant = _by_columns(columns - means, mix), -means @ mix
         # once more, against rounding errors of nearly dependent columns
         means = q.mean(axis=0)
-        values, vectors = np.linalg.eigh(q.T @ q - n * np.outer(means, means))
-        mix = vectors / np.sqrt(values)
+        mix = np.linalg.inv(np.linalg.cholesky(q.T @ q - n * np.outer(means, means))).T
         q, constant = _by_columns(q - means, mix), (constant - means) @ mix
         one = np.full((1, n), n**-0.5)
         return cls(np.concatenate([one, q.T]).T, np.concatenate([one[0, :1], constant]))

@@ -1,10 +1,12 @@
 """Whether draws that are moved by sweeps have arrived: do their summaries still move?"""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from steinwise._internal.counting import counted
 from steinwise._internal.notes import Note, note
 from steinwise.calibration.batch_plan import FEWEST_BATCHES, plan_for_error
 from steinwise.calibration.batches import Batches, cut_evenly
@@ -14,7 +16,7 @@ from steinwise.errors import TooFewDraws
 MOST_BATCHES = 64
 TOO_SLOW = "chains too slow"  # the kind of a note
 LEVEL = 0.05  # of calling any summary of settled draws moving
-# The largest squared correlation of a coordinate before the first sweep and after the last one. At
+# The largest squared correlation of a coordinate before some sweeps and after the last one. At
 # 0.05 at most a quarter of an error of the mean is left, if errors fade as correlations do.
 MOST_REMEMBERED = 0.05
 
@@ -39,15 +41,15 @@ def batches_for_errors(samples: Samples) -> tuple[Batches, tuple[Note, ...]]:
     batches = cut_evenly(samples, -(-FEWEST_BATCHES // samples.n_chains))
     if batches.count < FEWEST_BATCHES:
         raise TooFewDraws(
-            f"{samples.n_chains} chain(s) of {samples.n_draws} draws: errors of means and sds need "
-            f"at least {FEWEST_BATCHES} draws."
+            f"{counted(samples.n_chains, 'chain')} of {samples.n_draws} draws: errors of means "
+            f"and sds need at least {FEWEST_BATCHES} draws."
         )
     return batches, (note(TOO_SLOW, count=batches.count),)
 
 
 @dataclass(frozen=True, eq=False)
 class Settling:
-    """What the last sweep changed, and what the draws still have of their start."""
+    """What some sweeps changed, the last among them, and what draws still have of their start."""
 
     mean_change: Float[np.ndarray, " d"]
     mean_change_error: Float[np.ndarray, " d"]
@@ -63,12 +65,13 @@ class Settling:
     @classmethod
     def of(
         cls,
-        first: Float[np.ndarray, "n d"],
+        starts: Sequence[Float[np.ndarray, "n d"]],
         before: Float[np.ndarray, "n d j"],
         after: Float[np.ndarray, "n d k"],
         batches: Batches,
     ) -> "Settling":
-        """Draws before the first sweep, and their places before the last one and after it.
+        """Where draws were before, which is to be forgotten, and their places before some sweeps
+        and after them.
 
         Places are those of a `Sweep`: where a draw is comes first, and its conditional's other
         quantiles after it make changes show that the noise of the draws would hide.
@@ -84,7 +87,8 @@ class Settling:
         errors = np.array([batch_errors(move, batches) for move in moves])
         critical = stats.t.isf(LEVEL / (4 * d), batches.count - 1)
         moving = np.asarray((np.abs(changes) > critical * errors).any(axis=0))
-        remembered = _squared_correlations(first, after[..., 0])
+        last = after[..., 0]
+        remembered = np.max([_squared_correlations(start, last) for start in starts], axis=0)
         return cls(changes[0], errors[0], changes[1], errors[1], remembered, moving)
 
 

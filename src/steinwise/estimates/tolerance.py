@@ -7,7 +7,10 @@ together with their standard errors. With a tolerance t,
   intervals cover together: the quantile of the largest of \|t\| values, over random signs of the
   batches' deviations;
 - every error is within it if every e - z se and e + z se lies inside, with the one-sided z. All of
-  many one-sided tests must agree, so none needs a correction (intersection-union).
+  many one-sided tests must agree, so none needs a correction (intersection-union);
+- otherwise there are too few draws, if more of them would make the intervals short enough. They
+  need not where an error cannot be estimated, or where an interval is long because more Stein
+  functions would explain more: then the answer is not known.
 
 Signs about 0 would not do: they say how often such an e comes from an error of 0, not of t.
 """
@@ -16,14 +19,18 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import stdtrit
 
+from steinwise._internal.memory import chunks
 from steinwise._internal.random import stream
 from steinwise.calibration.jackknife import jackknife_errors
 from steinwise.estimates.marginals import explained
 from steinwise.estimates.moments import MomentErrors
-from steinwise.results.tolerance import ToleranceAnswer
+from steinwise.results.tolerance import Answer, Quantity, ToleranceAnswer
 
-SIGNS = 2000  # random sign vectors for the quantile of the largest |t|
-QUANTITIES = ("mean", "sd")
+# Random sign vectors for the quantile of the largest |t|: at least so many, and so many beyond it,
+# which gives the probability beyond it to a fifth or so. Where that takes more than MOST_SIGNS in
+# all, Bonferroni's bound is used instead.
+SIGNS, SIGNS_BEYOND, MOST_SIGNS = 2000, 20, 200_000
+QUANTITIES: tuple[Quantity, ...] = ("mean", "sd")
 
 
 def judge_tolerance(
@@ -61,12 +68,18 @@ def judge_tolerance(
     width = largest_t(without, alpha, seed) * se + doubt
     one_sided = stdtrit(len(without) - 1, 1 - alpha) * se + doubt
     surely, possibly = np.abs(estimates) - width, np.abs(estimates) + one_sided
+    # doubt stays as draws become more: where it is more than chance, they would not help
+    in_doubt = (np.abs(np.abs(estimates) - tolerance) <= doubt) & (doubt > width / 2)
+    answer: Answer
     if surely.max() > tolerance:
-        answer, worst = "beyond", int(np.argmax(surely))
+        # of those that are surely beyond, the largest; not the one that is known best
+        answer, worst = "beyond", int(np.argmax(np.where(surely > tolerance, abs(estimates), 0)))
+    elif unknown or in_doubt.any():
+        answer = "unknown"
+        worst = int(np.argmax(np.where(in_doubt | bool(unknown), possibly, 0)))
     else:
         worst = int(np.argmax(possibly))
-        inside = possibly[worst] < tolerance
-        answer = "too few draws" if not inside else "unknown" if unknown else "within"
+        answer = "within" if possibly[worst] < tolerance else "too few draws"
     coordinate, quantity = divmod(worst, len(QUANTITIES))
     half = (one_sided if answer == "within" else width)[worst]  # what the answer rests on
     return ToleranceAnswer(
@@ -88,9 +101,15 @@ def largest_t(without: Float[np.ndarray, "batch k"], alpha: float, seed: object)
     With random signs, which keep how the columns depend on each other.
     """
     deviations = without - without.mean(axis=0)
-    count = len(deviations)
-    signs = stream(seed, "tolerance").choice([-1.0, 1.0], size=(SIGNS, count))
-    sums, squares = signs @ deviations, (deviations**2).sum(axis=0)
-    variance = (squares - sums**2 / count) * count / (count - 1)
-    t = np.abs(sums) / np.sqrt(np.where(variance > 0, variance, np.inf))
-    return float(np.quantile(t.max(axis=1), 1 - alpha))
+    count, columns = deviations.shape
+    vectors = max(SIGNS, int(np.ceil(SIGNS_BEYOND / alpha)))
+    if vectors > MOST_SIGNS:
+        return float(stdtrit(count - 1, 1 - alpha / (2 * columns)))
+    rng, squares = stream(seed, "tolerance"), (deviations**2).sum(axis=0)
+    largest = np.empty(vectors)
+    for part in chunks(vectors, SIGNS):
+        sums = rng.choice([-1.0, 1.0], size=(part.stop - part.start, count)) @ deviations
+        variance = (squares - sums**2 / count) * count / (count - 1)
+        t = np.abs(sums) / np.sqrt(np.where(variance > 0, variance, np.inf))
+        largest[part] = t.max(axis=1)
+    return float(np.quantile(largest, 1 - alpha))

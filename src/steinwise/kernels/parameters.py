@@ -7,6 +7,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import ArrayLike
 
+from steinwise._internal.counting import counted
 from steinwise._internal.validation import as_positive
 from steinwise.errors import InputError
 
@@ -36,6 +37,6 @@ def require_parameter_shape(parameter: ArrayLike, d: int) -> None:
     shape = np.shape(parameter)
     if shape not in ((), (d,)):
         raise InputError(
-            f"the kernel has a vector of {shape[0]} parameters for {d} coordinates: pass one "
-            "number, or one per coordinate."
+            f"the kernel has a vector of {counted(shape[0], 'parameter')} for "
+            f"{counted(d, 'coordinate')}: pass one number, or one per coordinate."
         )

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from steinwise._internal.counting import counted
 from steinwise.errors import InputError
 from steinwise.kernels.base import AbstractKernel
 from steinwise.kernels.parameters import require_parameter_shape
@@ -37,5 +38,8 @@ def as_kernels(kernel: AbstractKernel | Sequence[AbstractKernel], groups: int) -
     if isinstance(kernel, AbstractKernel):
         return None
     if len(kernel) != groups:
-        raise InputError(f"{len(kernel)} kernels were given for {groups} coordinates or blocks.")
+        raise InputError(
+            f"{counted(len(kernel), 'kernel was', 'kernels were')} given for "
+            f"{counted(groups, 'coordinate or block', 'coordinates or blocks')}."
+        )
     return list(kernel)

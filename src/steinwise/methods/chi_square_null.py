@@ -1,6 +1,6 @@
 """The null distribution of a squared mean of features: a weighted sum of chi-squares.
 
-For right draws sqrt(pairs) times the mean over pairs of <tau(x_i), tau(x_l)> is distributed as
+For correct draws sqrt(pairs) times the mean over pairs of <tau(x_i), tau(x_l)> is distributed as
 sum_k lambda_k (Z_k^2 - 1), with lambda the eigenvalues of the covariance of the features tau.
 """
 

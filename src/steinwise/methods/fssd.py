@@ -77,7 +77,7 @@ class FSSD(AbstractMethod):
     train
         The share of every chain, at its start, that is held out and not tested.
     null
-        "covariance": for right draws n FSSD^2 is distributed as sum_k lambda_k (Z_k^2 - 1),
+        "covariance": for correct draws n FSSD^2 is distributed as sum_k lambda_k (Z_k^2 - 1),
         with lambda the eigenvalues of the features' covariance (in a chain, of the covariance of
         their batch sums). "signs" for signs per batch, which give every coordinate a p-value too.
 

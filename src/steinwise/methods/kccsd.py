@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Float, Int
@@ -30,9 +29,16 @@ from steinwise.conditionals.base import require_fitted
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.kernels import RBF, AbstractKernel
-from steinwise.kernels.per_coordinate import as_kernels, require_kernels
+from steinwise.kernels.per_coordinate import require_kernels
 from steinwise.methods.bandwidth_notes import bandwidth_notes, coordinate_bandwidth_notes
 from steinwise.methods.base import AbstractFitted, AbstractMethod, Evidence
+from steinwise.methods.kccsd_groups import (
+    Group,
+    block_coordinates,
+    block_groups,
+    block_labels,
+    coordinate_groups,
+)
 from steinwise.methods.kccsd_split import (
     check_split,
     order_of_split,
@@ -200,30 +206,12 @@ class KCCSD(AbstractMethod):
         """The names of some coordinates, or of all blocks."""
         if self.blocks is None:
             return tuple(samples.names[j] for j in coordinates)
-        names = [[samples.names[j] for j in block] for block in self._partition(samples)]
-        return tuple(", ".join(b[:3]) + (", ..." if len(b) > 3 else "") for b in names)
+        return block_labels(self._partition(samples), samples.names)
 
     def _partition(self, samples: Samples) -> list[np.ndarray]:
-        if self.blocks is None:
-            return [np.array([j]) for j in range(samples.dim)]
-        position = {name: j for j, name in enumerate(samples.names)}
-        position |= {j: j for j in range(samples.dim)}  # type: ignore[misc]
-        try:
-            blocks = [np.array([position[j] for j in block], dtype=int) for block in self.blocks]
-        except (KeyError, TypeError) as error:
-            raise InputError(
-                f"blocks is {self.blocks!r}: expected lists of coordinate indices below "
-                f"{samples.dim} or of names."
-            ) from error
-        found = np.sort(np.concatenate([*blocks, np.empty(0, int)]))
-        if not all(len(block) for block in blocks) or not np.array_equal(
-            found, np.arange(samples.dim)
-        ):
-            raise InputError(
-                f"blocks hold the coordinates {found.tolist()[:20]}: expected a partition, every "
-                f"one of the {samples.dim} coordinates in exactly one block, no block empty."
-            )
-        return blocks
+        """The coordinates of each block; without blocks, each coordinate by itself."""
+        alone = [[j] for j in range(samples.dim)]
+        return block_coordinates(alone if self.blocks is None else self.blocks, samples.names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -358,26 +346,12 @@ class FittedKCCSD(AbstractFitted[KCCSD]):
 
         return at
 
-    def _groups(
-        self, tested: Int[np.ndarray, " c"], seed: object
-    ) -> list[tuple[slice, np.ndarray, AbstractKernel]]:
-        """Columns of H, the coordinates behind them, and their kernel, evaluated together."""
-        x, d, kernel = self.samples.rows / self.scale, self.samples.dim, self.method.kernel
-        if self.method.blocks is not None:
-            blocks = self.method._partition(self.samples)
-            kernels = as_kernels(kernel, len(blocks)) or [kernel] * len(blocks)
-            return [
-                (slice(b, b + 1), index, _resolved(of_block, x[:, index], seed, False))
-                for b, (index, of_block) in enumerate(zip(blocks, kernels, strict=True))
-            ]
-        kernels = as_kernels(kernel, d)
-        if kernels is None:
-            whole = _resolved(kernel, x, seed, True)
-            return [(slice(None), tested, _of_coordinates(whole, tested, d))]
-        return [
-            (slice(k, k + 1), np.array([j]), _resolved(kernels[j], x[:, [j]], seed, True))
-            for k, j in enumerate(tested)
-        ]
+    def _groups(self, tested: Int[np.ndarray, " c"], seed: object) -> list[Group]:
+        """What is evaluated together: the tested coordinates, or each block."""
+        x, method = self.samples.rows / self.scale, self.method
+        if method.blocks is None:
+            return coordinate_groups(method.kernel, x, tested, seed)
+        return block_groups(method.kernel, x, method._partition(self.samples), seed)
 
 
 @functools.cache
@@ -391,16 +365,3 @@ def _block(variant: str) -> Callable:
 
 
 _witness = jax.jit(functional.witness)
-
-
-def _of_coordinates(kernel: AbstractKernel, tested: np.ndarray, d: int) -> AbstractKernel:
-    """The kernel of some coordinates: parameters that differ by coordinate are taken from them."""
-    return jax.tree.map(lambda a: a[tested] if np.shape(a) == (d,) else a, kernel)
-
-
-def _resolved(
-    kernel: object, rows: np.ndarray, seed: object, per_coordinate: bool
-) -> AbstractKernel:
-    assert isinstance(kernel, AbstractKernel)
-    resolved = kernel.resolve(rows, seed, per_coordinate=per_coordinate)
-    return eqx.tree_at(lambda k: jax.tree.leaves(k), resolved, replace_fn=np.asarray)

@@ -44,8 +44,8 @@ class LambdaPSD(AbstractMethod):
     It looks along one direction, that of the largest signal in the held-out draws, and says nothing
     of single coordinates. A normal p-value supposes that the mean of u is normal, which scores
     times powers, skewed and heavy-tailed as they are, need many draws for: with 50 it rejects 0.060
-    of right draws at level 0.05, on average over the targets in `docs/benchmarks.md`. One far draw
-    makes up the whole mean, and a warning says so.
+    of correct draws at level 0.05, on average over the targets in `docs/benchmarks.md`. One far
+    draw makes up the whole mean, and a warning says so.
 
     Of the paper only the abstract and the accompanying program could be read. That program finds
     the weights in closed form, as here, or by a random search for the same maximum.

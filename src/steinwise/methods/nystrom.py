@@ -10,7 +10,7 @@ h(x) = (k_0(z_1, x), ..., k_0(z_m, x)),
 Kalinke, Szabo and Sriperumbudur, "Nystrom kernel Stein discrepancy", 2025, who take 4 sqrt(n)
 landmarks, in the V-statistic. Here it is the mean over pairs of different draws. Where one of a
 pair is a landmark, the product is k_0 itself; where none is, h(x) has mean 0 given the landmarks
-when x comes from p. So the mean is 0 for right draws, and signs calibrate it, although the
+when x comes from p. So the mean is 0 for correct draws, and signs calibrate it, although the
 landmarks are tested with the others.
 """
 

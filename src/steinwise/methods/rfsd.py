@@ -103,9 +103,9 @@ class RFSD(AbstractFixedMethod):
     A feature far from the draws is decided by few of them. With the published gamma = 0.25 these
     are so few that the level is held with neither null (the authors correct theirs by nominal
     levels that they tabulate up to 20 dimensions). With gamma = 1 signs hold it for all
-    coordinates together, but the adjusted p-values of L1-IMQ name a coordinate of right draws too
+    coordinates together, but the adjusted p-values of L1-IMQ name a coordinate of correct draws too
     often in many dimensions, and the test sees little in ten and more. The command
-    ``python -m benchmarks.power --suite rivals-size`` measures the rates for right draws,
+    ``python -m benchmarks.power --suite rivals-size`` measures the rates for correct draws,
     ``--suite rivals`` those for wrong ones.
 
     Parameters

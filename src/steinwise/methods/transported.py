@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float
 
+from steinwise._internal.counting import counted
 from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.notes import Note, note
 from steinwise._internal.run_options import RunOptions
@@ -28,6 +29,7 @@ from steinwise.methods.complete_conditionals.statistic import Follow
 from steinwise.methods.scores import Scores
 from steinwise.orbits.modes.search import find_modes
 from steinwise.orbits.quadrature import evaluations_per_line
+from steinwise.results.wording import PROGRESS
 from steinwise.target import AbstractTarget, Unconstrained
 
 MOST_HELD_OUT = 1000  # draws that set the scale of the search, and are starts in turn
@@ -79,7 +81,7 @@ class Transported(AbstractLineMethod):
     >>> draws[:, 2] = np.abs(draws[:, 2]) * np.sign(draws[:, 0] * draws[:, 1])
     >>> result = sw.check(draws, sw.Gaussian(np.zeros(3), np.eye(3)))
     >>> result["x[2]"].verdict
-    'depends on x[0] and x[1] together in a way that the target does not'
+    'its dependence on x[0] and x[1] together is wrong'
     """
 
     bases: Sequence[str] = BASES
@@ -129,7 +131,8 @@ class Transported(AbstractLineMethod):
             return None, ()
         some = held_out.numbers[evenly_spaced_indices(len(held_out.numbers), MOST_HELD_OUT)]
         try:
-            found = find_modes(target, samples.take(some), starts, run.seed, run.memory)
+            with run.stage(PROGRESS["modes"]):
+                found = find_modes(target, samples.take(some), starts, run.seed, run.memory)
         except TargetError as error:  # far from all draws, where a density may fail
             return None, (note("no modes", why=str(error)),)
         return (None if found is None else SearchedModes(found, held_out)), ()
@@ -140,8 +143,8 @@ class Transported(AbstractLineMethod):
         points = _points(self.starts)
         if points.shape[1] != d:
             raise InputError(
-                f"starts has {points.shape[1]} columns and the draws have {d} coordinates: "
-                "expected a point (m, d) in each row."
+                f"starts has {counted(points.shape[1], 'column')} and the draws have "
+                f"{counted(d, 'coordinate')}: expected a point (m, d) in each row."
             )
         return space.to_line(points)
 

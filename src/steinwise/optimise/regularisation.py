@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from steinwise._internal.counting import by_count
 from steinwise._internal.validation import require_at_least, require_flag
 from steinwise.errors import InputError, TargetError
 from steinwise.optimise.preconditioned import ScaledSpace
@@ -68,8 +69,8 @@ def require_log_density(
     bad = ~np.isfinite(values)
     if bad.any():
         raise TargetError(
-            f"{int(bad.sum())} of {len(x)} values of the log density are not finite; the first is "
-            f"{values[bad][0]} at draw {int(np.argmax(bad))}. The density must be positive at "
-            "every draw."
+            f"{bad.sum()} of {len(x)} values of the log density {by_count(bad.sum(), 'is', 'are')} "
+            f"not finite; the first is {values[bad][0]} at draw {int(np.argmax(bad))}. The "
+            "density must be positive at every draw."
         )
     return values

@@ -8,11 +8,11 @@ certain.
 from functools import partial, reduce
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from steinwise._internal.compiler_options import quickly_compiled
 from steinwise._internal.quantiles import quantiles_of_sorted
 from steinwise.orbits.curves import (
     between_nodes,
@@ -78,7 +78,7 @@ def search_ranges_of_sorted(rows: Float[np.ndarray, "c n"]) -> SearchRanges:
     return SearchRanges(sd, np.concatenate([inside, np.stack(beyond)]).T)
 
 
-@jax.jit
+@quickly_compiled
 def first_nodes(x: Array, score: Array, curvature: Array, sd: Array, points: Array) -> Array:
     """x first; then steps that double, the Newton point with its neighbours, the draws' range.
 
@@ -110,7 +110,7 @@ def kept_within(
     return nodes
 
 
-@jax.jit
+@quickly_compiled
 def second_nodes(nodes: Array, values: Array | None, slopes: Array) -> Array:
     """Nodes at quantiles of 0.65 p + 0.35 p^0.3, both normalised.
 
@@ -141,7 +141,7 @@ def _normalised(masses: list[Array]) -> list[Array]:
     return [mass / total for mass in masses]
 
 
-@partial(jax.jit, static_argnums=0)
+@partial(quickly_compiled, static_argnums=0)
 def dividing_nodes(count: int, nodes: Array, values: Array | None, slopes: Array) -> Array:
     """Nodes in the intervals that leave the mass on either side of the draw most uncertain.
 

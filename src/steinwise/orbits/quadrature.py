@@ -10,12 +10,12 @@ since they are placed around the draw, and so do, slightly, the quantiles.
 
 from functools import partial
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
 from steinwise._internal.compiled import precision
+from steinwise._internal.compiler_options import quickly_compiled
 from steinwise.errors import TargetError
 from steinwise.orbits.curves import cumulative_shares, curve_through
 from steinwise.orbits.edges import HALVINGS, find_edges
@@ -46,7 +46,7 @@ STEP_64_BIT, STEP_32_BIT = 1e-6, 1e-3
 # Of 1e-8, 1e-7 and 1e-6 all keep the errors of u that exact slopes have.
 SLOPE_STEP = 1e-6
 # The largest rounding error of log p that is tolerated. A log density with an enormous constant has
-# no digits left for its shape (at 1e17 it is a staircase with steps of 16), and right draws would
+# no digits left for its shape (at 1e17 it is a staircase with steps of 16), and correct draws would
 # be rejected. Its slopes have no such constant, so they are integrated instead.
 COARSEST_VALUES = 1e-3
 
@@ -207,7 +207,7 @@ def _require_finite(
         )
 
 
-@jax.jit
+@quickly_compiled
 def _transforms(x: Array, nodes: Array, values: Array | None, slopes: Array) -> Array:
     """u and the log density at x, side by side."""
     curve = curve_through(nodes, values, slopes)

@@ -15,13 +15,13 @@ import math
 from functools import reduce
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
 from steinwise._internal.compiled import call_in_chunks, precision, rows_of
+from steinwise._internal.compiler_options import quickly_compiled
 
 ORDER = 8  # of the series
 DOUBTED = 2  # of its last terms: without them u must be nearly the same
@@ -65,7 +65,7 @@ def places_from_series(coefficients: Float[np.ndarray, "*lines order"]) -> Serie
     return SeriesPlaces(*found.T.reshape(-1, *coefficients.shape[:-1]))
 
 
-@jax.jit
+@quickly_compiled
 def _places(coefficients: Float[Array, "m order"]) -> Float[Array, "m 5"]:
     # in units of the scale at the draw, in which no power of a step overflows
     unit = jnp.abs(2 * coefficients[:, 2]) ** -0.5
@@ -128,7 +128,7 @@ def steps_from_series(
         return call_in_chunks(_steps, rows, len(coefficients), LINES_PER_CALL // 2)
 
 
-@jax.jit
+@quickly_compiled
 def _steps(coefficients: Float[Array, "m order"], v: Float[Array, "m k"]) -> Float[Array, "m k"]:
     unit = jnp.abs(2 * coefficients[:, 2]) ** -0.5
     c = [jnp.zeros_like(unit)]

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from steinwise.results import plots, wording
 from steinwise.results.html import inline_svg, shown_text, tolerance_and_notes, verdict
 from steinwise.results.record import CheckRecord
-from steinwise.results.text import ROWS_SHOWN, coordinate_rows
+from steinwise.results.text import ROWS_SHOWN, coordinate_rows, sizes_meaning
 
 # colours come from the notebook: light or dark
 STYLE = (
@@ -46,8 +46,8 @@ def _table(record: CheckRecord) -> Iterator[str]:
         cells = "".join(f"<td>{shown_text(cell)}</td>" for cell in row)
         yield f'<tr class="{"misfit" * (c.name in flagged)}">{cells}</tr>'
     yield "</tbody></table>"
-    more = wording.more_rows(len(ordered), ROWS_SHOWN)
-    yield from (f"<p>{shown_text(line)}</p>" for line in more)
+    below = [*wording.more_rows(len(ordered), ROWS_SHOWN), sizes_meaning(record)]
+    yield from (f"<p>{shown_text(line)}</p>" for line in below if line)
 
 
 def _picture(record: CheckRecord) -> Iterator[str]:

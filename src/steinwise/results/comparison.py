@@ -1,4 +1,4 @@
-"""`Comparison`: several sets of draws, or several models, ranked by their discrepancies."""
+"""`Comparison`: several sets of draws, or several models, ranked by a discrepancy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,6 @@ from steinwise._internal.random import plain_seed
 from steinwise.errors import InputError
 from steinwise.results import plots, text, wording
 from steinwise.results.record import SCHEMA_VERSION
-from steinwise.results.set_evidence import SetEvidence
 from steinwise.results.shown import Shown
 
 if TYPE_CHECKING:
@@ -35,13 +34,11 @@ class Ranked:
     difference: float  # to the best
     difference_error: float | None
     standing: str  # a key of `wording.COMPARISON_VERDICTS`
-    evidence: SetEvidence | None = None  # of a set of draws, where there are enough for a verdict
 
     @property
     def verdict(self) -> str:
         """How it compares with the best, in words."""
-        misfit = self.evidence is not None and self.evidence.rejected
-        return wording.comparison_verdict(self.standing, misfit)
+        return wording.COMPARISON_VERDICTS[self.standing]
 
     def to_dict(self) -> dict[str, Any]:
         """As plain Python objects."""
@@ -52,13 +49,12 @@ class Ranked:
             "difference": self.difference,
             "difference_error": self.difference_error,
             "verdict": self.verdict,
-            "evidence": None if self.evidence is None else self.evidence.to_dict(),
         }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Shown):
-    """The answer of `sw.compare` and `sw.compare_models`, the best first.
+    """The answer of `sw.compare_models`, and of `sw.compare` by KSD, the best first.
 
     `critical` is how many standard errors every difference may be off, for all of them together
     with confidence 1 - alpha; None where none has an error.
@@ -105,44 +101,36 @@ class Comparison(Shown):
     def to_dataframe(self) -> "pd.DataFrame":
         """One row each, the best first, indexed by name. Needs pandas."""
         pandas = require("pandas", "io", "to_dataframe")
-        rows = [ranked.to_dict() for ranked in self.ranking]
-        flat = [row | (row.pop("evidence") or {}) for row in rows]
-        return pandas.DataFrame(flat).set_index("name")
+        return pandas.DataFrame([ranked.to_dict() for ranked in self.ranking]).set_index("name")
 
     def plot(self) -> "Figure":
         """The differences to the best, with intervals that hold together."""
-        intervals = [
-            plots.Interval(r.name, r.difference, r.difference_error, r.standing == "worse")
-            for r in self.ranking
-        ]
-        return plots.plot_differences(intervals, self.critical, self.alpha)
+        intervals = []
+        for r in self.ranking:
+            low = high = None
+            if self.critical is not None and r.difference_error is not None:
+                reach = self.critical * r.difference_error
+                low, high = r.difference - reach, r.difference + reach
+            worse = r.standing == "worse"
+            intervals.append(plots.Interval(r.name, r.difference, low, high, worse))
+        return plots.plot_intervals(intervals, wording.LABELS["difference"], self.alpha)
 
     def __str__(self) -> str:
-        checked = any(ranked.evidence is not None for ranked in self.ranking)
-        rows = [_row(ranked, checked) for ranked in self.ranking]
-        return text.comparison(self.what, self.description, rows, self.notes, self.alpha, checked)
+        closing = wording.comparison_closing(self.alpha)
+        rows = map(_row, self.ranking)
+        return text.comparison(self.what, self.description, [*rows], self.notes, closing)
 
 
-def _row(ranked: Ranked, checked: bool) -> tuple[str, ...]:
+def _row(ranked: Ranked) -> tuple[str, ...]:
     best = ranked.standing == "best"
     return (
         ranked.name,
-        *(_evidence_cells(ranked.evidence) if checked else ()),
         f"{ranked.value:.4g}",
         _number(ranked.standard_error),
         "" if best else f"{ranked.difference:.4g}",
         "" if best else _number(ranked.difference_error),
         ranked.verdict,
     )
-
-
-def _evidence_cells(evidence: SetEvidence | None) -> tuple[str, ...]:
-    if evidence is None:
-        return ("-",) * len(text.EVIDENCE_COLUMNS)
-    unknown = wording.UNKNOWN
-    mean = unknown if evidence.mean_error is None else f"{evidence.mean_error:+.2f}"
-    ratio = unknown if evidence.sd_ratio is None else f"{evidence.sd_ratio:.2f}"
-    return wording.pvalue(evidence.pvalue), str(evidence.flagged), mean, ratio
 
 
 def _number(value: float | None) -> str:

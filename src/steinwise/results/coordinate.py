@@ -30,6 +30,16 @@ class CoordinateResult:
         return label(self.name, self.scale)
 
     @property
+    def mean_error(self) -> float | None:
+        """The mean of the draws less the target's, in its sds; None where that is not known."""
+        return None if self.marginal is None else self.marginal.mean_error
+
+    @property
+    def sd_ratio(self) -> float | None:
+        """The sd of the draws over the target's; None where that is not known."""
+        return None if self.marginal is None else self.marginal.sd_ratio
+
+    @property
     def kind(self) -> str:
         """The kind of misfit; "" where none was found, or where the method tells none."""
         return "" if self.misfit is None else self.misfit.kind

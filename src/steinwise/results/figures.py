@@ -25,12 +25,12 @@ LABEL_ROOM = {"x": 3.8, "y": 3.2}  # for a label of the axes of a figure of one 
 def new_figure(columns: int, width: float = 5.0, height: float = 4.0) -> tuple["Figure", list]:
     """A figure with one row of axes, or an error that names the extra."""
     try:
-        from matplotlib.figure import Figure
+        from steinwise.results.picture import Picture
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             "plots need matplotlib: pip install 'steinwise[plots]'"
         ) from error
-    figure = Figure(figsize=(width * columns, height), layout="constrained")
+    figure = Picture(figsize=(width * columns, height), layout="constrained")
     axes = [figure.add_subplot(1, columns, i + 1) for i in range(columns)]
     return figure, axes
 

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from steinwise._internal.notes import Note
 from steinwise.draws.draw_index import DrawIndex
 from steinwise.results.coordinate import CoordinateResult
+from steinwise.results.largest_error import LargestError
 from steinwise.results.learning import Learning
 from steinwise.results.misfit import Effect
 from steinwise.results.modes import ModesFound
@@ -58,6 +59,9 @@ class Findings(HasContributions):
     contributions_by: Callable[[], np.ndarray] | None = None  # gives `draw_contributions`
     draw_index: DrawIndex | None = None  # which draws these are
     tolerance: ToleranceAnswer | None = None  # None where no tolerance was given
+    # gives the largest error of a mean or sd, with an interval of some level; None where no score
+    # could tell any
+    largest_error_at: Callable[[float], LargestError] | None = None
     notes: tuple[Note, ...] = ()  # what must be said before the verdict
     flag_meaning: str = ""  # a key of `wording.FLAG_MEANINGS`
     labels: Mapping[str, str] = field(default_factory=dict)  # as printed, where not the name itself

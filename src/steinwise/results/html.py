@@ -14,7 +14,15 @@ from steinwise.results import plots, wording
 from steinwise.results.coordinate import CoordinateResult
 from steinwise.results.mode_plots import plot_mode_path
 from steinwise.results.record import CheckRecord
-from steinwise.results.text import check_facts, dominance, size_columns, sizes_meaning
+from steinwise.results.text import (
+    MAIN_SIZES,
+    check_facts,
+    dominance,
+    flag_meaning,
+    nothing_found,
+    size_columns,
+    sizes_meaning,
+)
 from steinwise.results.wording import PAGE
 
 if TYPE_CHECKING:
@@ -102,8 +110,7 @@ def verdict(record: CheckRecord) -> str:
         word, rest = wording.misfit_with_names(p, [c.label for c in record.flagged], modes)
         text = f"<strong>{shown_text(word)}</strong> {shown_text(rest)}"
     else:
-        sentence = wording.no_misfit(record.alpha, record.findings.detectable)
-        text = shown_text(f"{sentence} {wording.pvalue_sentence(p)}")
+        text = shown_text(f"{nothing_found(record)} {wording.pvalue_sentence(p)}")
     return f'<p class="verdict{" misfit" * record.rejected}" role="status">{text}</p>'
 
 
@@ -174,10 +181,10 @@ def _table(record: CheckRecord) -> Iterator[str]:
         return
     columns = [
         ("coordinate", ""),
-        *((size.title, "number optional") for size in size_columns(record)),
+        *((size.title, _size_class(k)) for k, size in enumerate(size_columns(record))),
         *((title, "number optional") for title in QUALITY if _has_quality(record)),
         ("adjusted p", "number"),
-        ("verdict", ""),
+        ("verdict", "verdict-text"),
     ]
     if record.findings.pit is not None:
         columns.append((PAGE["place"], "optional histogram"))
@@ -188,7 +195,13 @@ def _table(record: CheckRecord) -> Iterator[str]:
     )
     meaning = sizes_meaning(record)
     if meaning:
-        yield f'<p class="optional">{shown_text(meaning)}</p>'  # as the columns that it explains
+        yield f"<p>{shown_text(meaning)}</p>"
+    if len(size_columns(record)) > MAIN_SIZES:  # as the columns that it explains
+        yield f'<p class="optional">{shown_text(wording.both_meaning(record.draws.dim))}</p>'
+
+
+def _size_class(k: int) -> str:
+    return "number" if k < MAIN_SIZES else "number optional"
 
 
 def _rows(record: CheckRecord, ordered: Sequence[CoordinateResult]) -> Iterator[str]:
@@ -199,14 +212,14 @@ def _rows(record: CheckRecord, ordered: Sequence[CoordinateResult]) -> Iterator[
         wrong = c.name in flagged
         yield f'<tr class="{"misfit" * wrong}">'
         yield f'<th scope="row" class="name">{shown_text(c.label)}</th>'
-        for size in sizes:
+        for k, size in enumerate(sizes):
             number = size.of(c)
             value = "" if np.isnan(number) else f"{number:.6g}"
-            yield f'<td class="number optional" data-value="{value}">{size.text(c)}</td>'
+            yield f'<td class="{_size_class(k)}" data-value="{value}">{size.text(c)}</td>'
         if has_quality:
             yield from _quality_cells(c)
         p = c.adjusted_pvalue
-        yield f'<td class="number" data-value="{p:.6g}">{wording.pvalue(p)}</td>'
+        yield f'<td class="number" data-value="{p}">{wording.pvalue(p)}</td>'
         yield f'<td class="verdict-text">{shown_text(c.verdict)}</td>'
         if record.findings.pit is not None:
             u = _place(record, position[c.name]) if row < HISTOGRAMS else None
@@ -262,7 +275,7 @@ def _advice(record: CheckRecord) -> Iterator[str]:
     misfits = ((c.misfit, c.effect, c.marginal) for c in record.flagged if c.misfit is not None)
     keys = {key for one in misfits for key in wording.advice_keys(*one)}
     yield f"<h2>{PAGE['advice']}</h2>"
-    meaning = wording.FLAG_MEANINGS[record.findings.flag_meaning]
+    meaning = flag_meaning(record)
     if meaning:
         yield f"<p>{shown_text(meaning)}</p>"
     advice = [pair for key, pair in wording.ADVICE.items() if key in keys]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from steinwise._internal.escaping import printable
-from steinwise.results.text import aligned
+from steinwise.results.text import plain, wrapped_table
 
 _Item = TypeVar("_Item")
 
@@ -31,7 +31,7 @@ class Listing(tuple[_Item, ...]):
         return listing
 
     def __repr__(self) -> str:
-        return "\n".join(aligned(self.rows(self))) if self else "()"
+        return plain(wrapped_table(self.rows(self))) if self else "()"
 
     __str__ = __repr__
 

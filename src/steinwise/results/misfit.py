@@ -74,6 +74,7 @@ class Misfit:
     kind: str = ""
     partners: tuple[str, ...] = ()  # the coordinates it depends on, where they stand out
     partner_labels: tuple[str, ...] = ()  # as they are printed, where that is not by their names
+    has_others: bool = True  # coordinates besides this one, which it is judged given
     outliers: int = 0  # draws where the target's conditional has next to no mass
     lower_bound: bool = False  # the effect is larger than stated: too many draws are far out
     excess_kurtosis: float = 0.0  # of the draws in the target's conditional

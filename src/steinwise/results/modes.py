@@ -41,6 +41,22 @@ class ModePath:
     draws: Float[np.ndarray, " n"]  # where the draws are along the way
 
 
+@dataclass(frozen=True)
+class ModeSplit:
+    """A mode whose share of the draws is not its share of the mass, even after sweeps."""
+
+    where: dict[str, float]  # its peak, by the labels of the coordinates
+    mass: float  # of the density, of all modes that were found; NaN where not known
+    mass_low: float  # of an interval of 95 %
+    mass_high: float
+    drawn: float  # its share of the draws
+    refreshed: float  # the same after all sweeps
+
+    def to_dict(self) -> dict[str, Any]:
+        """The mode as plain Python objects."""
+        return asdict(self)
+
+
 @dataclass(frozen=True, eq=False)
 class ModesFound:
     """What a search for modes found, and what became of its starts."""

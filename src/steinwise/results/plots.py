@@ -16,13 +16,19 @@ from steinwise.results.wording import LABELS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 MISFIT, FIT, REFERENCE = "#D55E00", "#0072B2", "#555555"  # Okabe and Ito, colour-blind safe
+SOLID, PALE = 1.0, 0.45  # bars of the first and of the second size of a coordinate
 LEGEND = {"framealpha": 0.8, "edgecolor": "none"}  # readable over bars and lines
 COORDINATES_SHOWN = 30
 MARGINALS_SHOWN = 3
 POINTS_SHOWN = 5000
 VALUES_SHOWN = 40  # of a discrete coordinate
+ARROW_ROOM = 0.15  # beside the farthest interval, as a share of the axis
+VALUES_NAMED = 15  # of these, on the axis
+UNKNOWN_MARK = f"${wording.UNKNOWN}$"
+UNKNOWN_ROOM = 0.06  # next to the axis, as a share of what is shown
 
 
 def plot_check(record: CheckRecord) -> "Figure":
@@ -77,7 +83,7 @@ def plot_pit(record: CheckRecord, coordinate: str, bins: int = 20) -> "Figure":
     ax.plot(grid, ratio, color=MISFIT, label=LABELS["ratio"])
     set_label(ax.xaxis, record.findings.label(coordinate), before, LABELS["conditional"])
     ax.set_ylabel(LABELS["density of draws"])
-    ax.legend(**LEGEND)
+    figure.legend(loc="outside upper left", ncols=3, **LEGEND)  # the first bins show most misfits
     return figure
 
 
@@ -103,10 +109,11 @@ def _plot_outcomes(record: CheckRecord, coordinate: str) -> "Figure":
         color=MISFIT,
         label=wording.expected_label(record.alpha),
     )
-    ax.set_xticks(at, [f"{value:g}" for value in shares.values])
+    named = at[:: -(-len(at) // VALUES_NAMED)]
+    ax.set_xticks(named, [f"{shares.values[k]:g}" for k in named])
     set_label(ax.xaxis, coordinate)
     ax.set_ylabel(LABELS["share of draws"])
-    ax.legend(**LEGEND)
+    figure.legend(loc="outside upper left", ncols=2, **LEGEND)
     return figure
 
 
@@ -166,30 +173,69 @@ def plot_coordinates(record: CheckRecord, ax: "Axes") -> None:
         ax.axvline(-np.log10(record.alpha), color=REFERENCE, linestyle="--")
         ax.set_xlabel(wording.evidence_label(record.alpha))
     else:
-        for (label, sizes), at, alpha in ((first, 0.2, 1.0), (second, -0.2, 0.45)):
-            bars = ax.barh(rows + at, sizes, 0.38, color=colours, alpha=alpha)
-            bars.set_label(label)
+        for (_, sizes), at, alpha in ((first, 0.2, SOLID), (second, -0.2, PALE)):
+            ax.barh(rows + at, sizes, 0.38, color=colours, alpha=alpha)
+        unknown = np.isnan(first[1]) | np.isnan(second[1])
+        if unknown.any():  # neither a missing bar nor text makes room for itself
+            ax.set_ylim(-0.6, len(rows) - 0.4)
+            ax.use_sticky_edges = False
+            ax.margins(x=UNKNOWN_ROOM)
+        for row in rows[unknown]:  # no bar would look like no error
+            ax.annotate(
+                wording.UNKNOWN,
+                (0.0, row),
+                (4, 0),
+                textcoords="offset points",
+                va="center",
+                color=colours[row],
+            )
         ax.axvline(0.0, color=REFERENCE, linewidth=0.8)
         ax.set_xlabel(LABELS["size"])
-        ax.legend(**LEGEND)
+        _explain_sizes(ax, (first[0], second[0]), bool(flagged), bool(unknown.any()))
     name_rows(ax, [c.label for c in shown])
     ax.set_title(wording.flagged_title(len(flagged), len(shown), len(ordered)))
 
 
-def _sizes(
-    coordinates: Sequence[CoordinateResult],
-) -> tuple[tuple[str, list[float]] | None, tuple[str, list[float]] | None]:
+def _explain_sizes(ax: "Axes", labels: tuple[str, str], flagged: bool, unknown: bool) -> None:
+    """A legend below the panels, where no row is."""
+    from matplotlib.artist import Artist
+    from matplotlib.patches import Patch
+
+    handles: list[Artist] = [
+        Patch(facecolor=REFERENCE, alpha=alpha, label=label)
+        for label, alpha in zip(labels, (SOLID, PALE), strict=True)
+    ]
+    if flagged:
+        handles.append(Patch(facecolor=MISFIT, label=LABELS["flagged"]))
+    if unknown:
+        handles.append(_unknown_mark())
+    ax.figure.legend(handles=handles, loc="outside lower right", ncols=len(handles), **LEGEND)
+
+
+def _unknown_mark() -> "Line2D":
+    """A question mark, for a legend."""
+    from matplotlib.lines import Line2D
+
+    mark = Line2D([], [], marker=UNKNOWN_MARK, linestyle="", color=REFERENCE)
+    mark.set_label(LABELS["unknown"])
+    return mark
+
+
+_Size = tuple[str, np.ndarray]  # what it is, and its values, NaN where they are not known
+
+
+def _sizes(coordinates: Sequence[CoordinateResult]) -> tuple[_Size | None, _Size | None]:
     """How far mean and spread are off: of coordinates by themselves, or else given the others."""
     if any(c.marginal is not None for c in coordinates):
         marginals = [c.marginal for c in coordinates]
-        means = [0.0 if m is None else m.mean_error for m in marginals]
-        sds = [0.0 if m is None else m.sd_ratio - 1 for m in marginals]
-        return (LABELS["mean errors"], means), (LABELS["sd errors"], sds)
+        means = [np.nan if m is None else m.mean_error for m in marginals]
+        sds = [np.nan if m is None else m.sd_ratio - 1 for m in marginals]
+        return (LABELS["mean errors"], np.array(means)), (LABELS["sd errors"], np.array(sds))
     if any(c.effect is not None for c in coordinates):
         effects = [c.effect for c in coordinates]
-        shifts = [0.0 if e is None else e.conditional_shift for e in effects]
-        spreads = [0.0 if e is None else e.conditional_spread - 1 for e in effects]
-        return (LABELS["shifts"], shifts), (LABELS["spreads"], spreads)
+        shifts = [np.nan if e is None else e.conditional_shift for e in effects]
+        spreads = [np.nan if e is None else e.conditional_spread - 1 for e in effects]
+        return (LABELS["shifts"], np.array(shifts)), (LABELS["spreads"], np.array(spreads))
     return None, None
 
 
@@ -274,37 +320,66 @@ def _direction_pit(record: CheckRecord, name: str, others: list[str]) -> tuple[s
 
 
 class Interval(NamedTuple):
-    """A difference to the best, with its standard error where it has one."""
+    """A number with an interval; None where it, or an end, is not known."""
 
     name: str
-    difference: float
-    error: float | None
-    worse: bool
+    value: float | None
+    low: float | None
+    high: float | None
+    stands_out: bool
 
 
-def plot_differences(
-    intervals: Sequence[Interval], critical: float | None, alpha: float
-) -> "Figure":
-    """Differences to the best, with intervals that all hold together.
+def plot_intervals(intervals: Sequence[Interval], label: str, alpha: float) -> "Figure":
+    """Numbers with intervals that all hold together, the first at the top.
 
-    What is worse than the best has its own colour; a point without an interval has too few
-    independent draws for one.
+    What stands out has its own colour. A number that is not known has an arrow from its least
+    value, or a question mark where that is not known either.
     """
     rows = intervals[::-1]
     figure, (ax,) = new_figure(1, 5.2, max(2.4, 1.2 + 0.3 * len(rows)))
     for row, interval in enumerate(rows):
-        colour = MISFIT if interval.worse else FIT
-        if critical is not None and interval.error is not None:
-            reach = critical * interval.error
-            ends = [interval.difference - reach, interval.difference + reach]
-            ax.plot(ends, [row, row], color=colour)
-        ax.plot(interval.difference, row, "o", color=colour)
+        colour = MISFIT if interval.stands_out else FIT
+        if interval.low is not None and interval.high is not None:
+            ax.plot([interval.low, interval.high], [row, row], color=colour)
+        elif interval.low is not None:
+            ax.plot(interval.low, row, "|", color=colour)
+            ax.annotate(
+                "",
+                xy=(1.0, row),
+                xytext=(interval.low, row),
+                xycoords=("axes fraction", "data"),
+                textcoords="data",
+                arrowprops={"arrowstyle": "->", "color": colour, "linestyle": ":"},
+            )
+        if interval.value is not None:
+            ax.plot(interval.value, row, "o", color=colour)
+        elif interval.low is None:
+            ax.text(0.0, row, wording.UNKNOWN, color=colour, va="center")
+    ax.set_ylim(-0.5, len(rows) - 0.5)
     ax.axvline(0.0, color=REFERENCE, linestyle="--", linewidth=0.8)
     name_rows(ax, [interval.name for interval in rows])
     make_room(figure, ax)
-    ax.set_xlabel(LABELS["difference"])
+    ax.set_xlabel(label)
     ax.set_title(wording.intervals_title(alpha))
+    _explain_unknown(ax, [interval for interval in rows if interval.value is None])
     return figure
+
+
+def _explain_unknown(ax: "Axes", unknown: Sequence[Interval]) -> None:
+    """A legend below the axes for numbers that are not known, and room for their arrows."""
+    from matplotlib.lines import Line2D
+
+    handles = []
+    if any(interval.low is not None for interval in unknown):
+        left, right = ax.get_xlim()
+        ax.set_xlim(left, right + ARROW_ROOM * (right - left))
+        arrow = Line2D([], [], marker=">", linestyle=":", color=REFERENCE)
+        arrow.set_label(LABELS["at least"])
+        handles.append(arrow)
+    if any(interval.low is None for interval in unknown):
+        handles.append(_unknown_mark())
+    if handles:
+        ax.figure.legend(handles=handles, loc="outside lower left", **LEGEND)
 
 
 class Answer(NamedTuple):
@@ -321,25 +396,26 @@ class Answer(NamedTuple):
 def plot_answers(answers: Sequence[Answer]) -> "Figure":
     """Means with one sd to either side, as drawn and corrected, in the order given from the top.
 
-    In units of the corrected mean and sd; of the drawn ones, where these cannot be corrected.
+    In units of the corrected mean and sd; a question mark, where these cannot be corrected.
     """
     rows = answers[:COORDINATES_SHOWN][::-1]
     figure, (ax,) = new_figure(1, 5.6, max(2.4, 1.2 + 0.35 * len(rows)))
-    labels = {"as drawn": LABELS["as drawn"], "corrected": LABELS["corrected"]}  # each once
+    labels = {key: LABELS[key] for key in ("as drawn", "corrected", "unknown")}  # each once
     for row, answer in enumerate(rows):
-        known = np.isfinite(answer.corrected_mean) and np.isfinite(answer.corrected_sd)
         centre, unit = answer.corrected_mean, answer.corrected_sd
-        if not known:
-            centre, unit = answer.mean, answer.sd or 1.0
+        if not (np.isfinite(centre) and np.isfinite(unit) and unit > 0):
+            label = labels.pop("unknown", None)
+            ax.plot(0, row, marker=UNKNOWN_MARK, linestyle="", color=MISFIT, label=label)
+            continue
         drawn, width = (answer.mean - centre) / unit, answer.sd / unit
         ax.plot([drawn - width, drawn + width], [row + 0.15] * 2, color=MISFIT, linewidth=2)
         ax.plot(drawn, row + 0.15, "o", color=MISFIT, label=labels.pop("as drawn", None))
-        if known:
-            ax.plot([-1, 1], [row - 0.15] * 2, color=FIT, linewidth=2)
-            bar = ax.errorbar(0, row - 0.15, xerr=answer.uncertainty / unit, fmt="o", color=FIT)
-            bar.set_label(labels.pop("corrected", "_"))
+        ax.plot([-1, 1], [row - 0.15] * 2, color=FIT, linewidth=2)
+        bar = ax.errorbar(0, row - 0.15, xerr=answer.uncertainty / unit, fmt="o", color=FIT)
+        bar.set_label(labels.pop("corrected", "_"))
+    ax.set_ylim(-0.5, len(rows) - 0.5)
     name_rows(ax, [answer.name for answer in rows])
     make_room(figure, ax)
     ax.set_xlabel(LABELS["one sd"])
-    figure.legend(loc="outside upper left", ncols=2, **LEGEND)
+    figure.legend(loc="outside upper left", ncols=3, **LEGEND)
     return figure

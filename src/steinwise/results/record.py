@@ -8,11 +8,12 @@ import numpy as np
 from jaxtyping import Float
 
 from steinwise._internal.random import plain_seed
-from steinwise._internal.validation import require_whole
+from steinwise._internal.validation import require_level, require_whole
 from steinwise.errors import InputError
 from steinwise.results.coordinate import CoordinateResult
 from steinwise.results.findings import DrawsSummary, Findings
 from steinwise.results.influence import InfluentialDraw, handful, ranked_draws, surprise
+from steinwise.results.largest_error import LargestError
 from steinwise.results.learning import LearnedConditional
 from steinwise.results.modes import ModesFound
 from steinwise.results.tolerance import ToleranceAnswer
@@ -94,6 +95,19 @@ class CheckRecord:
         """
         answer = "" if self.tolerance is None else self.tolerance.answer
         return answer == "within" or (answer != "beyond" and not self.rejected)
+
+    def largest_error(self, alpha: float = 0.05) -> LargestError:
+        """The largest error of a mean or an sd, with an interval of confidence 1 - alpha.
+
+        Of the distribution that the draws come from: chance in these draws is in the interval. Not
+        known where a mode has a wrong share of the draws: scores tell of the modes that were
+        visited, and not of the means and sds that the others would give.
+        """
+        require_level(alpha)
+        if self.findings.largest_error_at is not None:
+            return self.findings.largest_error_at(alpha)
+        names = tuple(c.name for c in self.findings.coordinates[: self.draws.dim])
+        return LargestError(alpha, None, 0.0, None, "", "mean", names)
 
     def influential(
         self, k: int = 10, coordinate: str | None = None

@@ -11,6 +11,7 @@ from steinwise._internal.optional import require
 from steinwise._internal.random import plain_seed
 from steinwise.draws.samples import Samples
 from steinwise.results import text, wording
+from steinwise.results.modes import ModeSplit
 from steinwise.results.record import SCHEMA_VERSION
 from steinwise.results.shown import Shown
 
@@ -26,13 +27,15 @@ class Refreshed(Shown):
     """
 
     samples: Samples  # the draws after the last sweep, in the shape that they came in
+    labels: tuple[str, ...]  # what the coordinates are: log(tau), where a model has tau
     means: Float[np.ndarray, "rows d"]
     sds: Float[np.ndarray, "rows d"]
-    mean_change_error: Float[np.ndarray, " d"]  # of the change in the last sweep
+    mean_change_error: Float[np.ndarray, " d"]  # of the change over the second half of the sweeps
     sd_change_error: Float[np.ndarray, " d"]
     moving: Bool[np.ndarray, " d"]  # by more than that, all summaries taken together
     remembered: Float[np.ndarray, " d"]  # squared correlation of first and last values, or squares
     arrived: Bool[np.ndarray, " d"]  # neither moving nor remembered
+    split: ModeSplit | None  # a mode with a wrong share of the draws
     seed: Any
     notes: tuple[str, ...]
     version: str
@@ -43,12 +46,18 @@ class Refreshed(Shown):
 
     @property
     def settled(self) -> bool:
-        """Whether no summary moves beyond its error any more, and no start is remembered."""
-        return bool(self.arrived.all())
+        """Whether draws are where the density is: no summary moves beyond its error any more, no
+        start is remembered, and no mode is known to have a wrong share of the draws.
+        """
+        return bool(self.arrived.all()) and self.split is None
 
     @property
     def states(self) -> tuple[str, ...]:
-        """Of each coordinate: "settled", "moving", or "remembers its start"."""
+        """Of each coordinate: "settled", "moving" or "remembers its start"; or of all of them,
+        "split wrongly between modes".
+        """
+        if self.split is not None:
+            return (wording.SPLIT,) * len(self.labels)
         return tuple(
             "settled" if arrived else "moving" if moving else "remembers its start"
             for arrived, moving in zip(self.arrived, self.moving, strict=True)
@@ -59,6 +68,7 @@ class Refreshed(Shown):
         return {
             "schema_version": SCHEMA_VERSION,
             "names": list(self.samples.names),
+            "labels": list(self.labels),
             "sweeps": self.sweeps,
             "settled": self.settled,
             "states": list(self.states),
@@ -67,27 +77,28 @@ class Refreshed(Shown):
             "mean_change_error": self.mean_change_error.tolist(),
             "sd_change_error": self.sd_change_error.tolist(),
             "remembered": self.remembered.tolist(),
+            "split": None if self.split is None else self.split.to_dict(),
             "seed": plain_seed(self.seed),
             "notes": list(self.notes),
             "version": self.version,
         }
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """One row per coordinate, indexed by its name. Needs pandas."""
+        """One row per coordinate, indexed by its label, as in log(tau). Needs pandas."""
         pandas = require("pandas", "io", "to_dataframe")
         table = {
             "mean": self.means[0],
             "sd": self.sds[0],
             "refreshed_mean": self.means[-1],
             "refreshed_sd": self.sds[-1],
-            "last_mean_change": self.means[-1] - self.means[-2],
+            "last_mean_change": self.means[-1] - self.means[self.sweeps // 2],
             "mean_change_error": self.mean_change_error,
-            "last_sd_change": self.sds[-1] - self.sds[-2],
+            "last_sd_change": self.sds[-1] - self.sds[self.sweeps // 2],
             "sd_change_error": self.sd_change_error,
             "remembered": self.remembered,
             "state": list(self.states),
         }
-        return pandas.DataFrame(table, index=pandas.Index(self.samples.names, name="name"))
+        return pandas.DataFrame(table, index=pandas.Index(self.labels, name="name"))
 
     def __str__(self) -> str:
         closing = wording.refresh_closing(self.states, self.sweeps)
@@ -97,7 +108,7 @@ class Refreshed(Shown):
         order = np.lexsort((-self.remembered, self.arrived))
         for j in order:
             yield (
-                self.samples.names[j],
+                self.labels[j],
                 f"{self.means[0, j]:.4g}",
                 f"{self.means[-1, j]:.4g}",
                 f"{self.sds[0, j]:.4g}",

@@ -10,6 +10,7 @@ from steinwise._internal.optional import require
 from steinwise._internal.random import plain_seed
 from steinwise.errors import InputError
 from steinwise.results import plots, summary_html, text, wording
+from steinwise.results.modes import ModeSplit
 from steinwise.results.page_source import page_source
 from steinwise.results.record import SCHEMA_VERSION, json_text
 from steinwise.results.shown import Shown
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr  # pyright: ignore[reportMissingImports]
     from matplotlib.figure import Figure
 
-NOISE = 2.0  # Monte Carlo errors that a difference may have without being a bias
+NOISE = 2.0  # standard errors within uncertainties, and of one quantity by itself
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Quantity:
     quantile_uncertainties: tuple[float, ...]
     by_scores: Estimate
     by_lines: Estimate
+    # standard errors that a difference may have without being a bias, all quantities together
+    noise: float = NOISE
 
     @property
     def agree(self) -> bool | None:
@@ -137,14 +140,18 @@ class Quantity:
     @property
     def mean_is_biased(self) -> bool:
         """Whether the mean is off by more than its uncertainty and its Monte Carlo error."""
-        noise = NOISE * self.mcse_mean
-        return abs(self.mean - self.corrected_mean) > self.corrected_mean_uncertainty + noise
+        chance = self._chance(self._number("mean_error", "mean"), self.mcse_mean)
+        return abs(self.mean - self.corrected_mean) > self.corrected_mean_uncertainty + chance
 
     @property
     def sd_is_biased(self) -> bool:
         """Whether the sd is off by more than its uncertainty and its Monte Carlo error."""
-        noise = NOISE * self.mcse_sd
-        return abs(self.sd - self.corrected_sd) > self.corrected_sd_uncertainty + noise
+        chance = self._chance(self._number("sd_error", "sd"), self.mcse_sd)
+        return abs(self.sd - self.corrected_sd) > self.corrected_sd_uncertainty + chance
+
+    def _chance(self, error: float, mcse: float) -> float:
+        """What comes by chance on top of an uncertainty."""
+        return (self.noise - NOISE) * error + self.noise * mcse
 
     @property
     def way(self) -> str:
@@ -153,23 +160,35 @@ class Quantity:
         return "" if found is None else "scores" if found is self.by_scores else "lines"
 
     @property
+    def reason(self) -> str:
+        """Why there is no number where there is none; "" where both are given."""
+        if np.isfinite(self.corrected_mean) and np.isfinite(self.corrected_sd):
+            return ""
+        return wording.summary_reason([self.by_scores.state, self.by_lines.state], self.agree)
+
+    @property
     def verdict(self) -> str:
         """What is wrong with the mean and the sd, or why that cannot be said."""
+        at_most = (
+            abs(self.mean - self.corrected_mean) + self.corrected_mean_uncertainty,
+            abs(self.sd - self.corrected_sd) + self.corrected_sd_uncertainty,
+        )
         return wording.summary_verdict(
-            [self.by_scores.state, self.by_lines.state],
-            agree=self.agree,
+            self.reason,
+            means=(self.mean, self.corrected_mean),
             sds=(self.sd, self.corrected_sd),
-            mean_error=self.mean_error,
+            at_most=(_ratio(at_most[0], self.corrected_sd), _ratio(at_most[1], self.corrected_sd)),
             mean_is_biased=self.mean_is_biased,
             sd_is_biased=self.sd_is_biased,
         )
 
     @property
     def badness(self) -> float:
-        """By what quantities are ordered: the error of mean or sd, in sds; those without first."""
+        """By what quantities are ordered: the error of mean or sd, in sds; -1 for those without."""
+        unit = self.corrected_sd if np.isfinite(self.corrected_sd) else self.sd
         ratio = np.log(self.sd_ratio) if self.sd_ratio > 0 else np.nan
-        worst = max(abs(self.mean_error), abs(ratio))
-        return worst if np.isfinite(worst) else np.inf
+        errors = [abs(_ratio(self.mean - self.corrected_mean, unit)), abs(ratio)]
+        return max((error for error in errors if np.isfinite(error)), default=-1.0)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain Python objects."""
@@ -205,6 +224,7 @@ class Summary(Shown):
     refreshed: int  # draws that were refreshed
     sweeps: int
     seed: Any
+    split: ModeSplit | None  # a mode with a wrong share of the draws: then no number is given
     notes: tuple[str, ...]
     version: str
 
@@ -218,7 +238,7 @@ class Summary(Shown):
 
     @property
     def worst_first(self) -> tuple[Quantity, ...]:
-        """The quantities by their errors; those that cannot be corrected come first."""
+        """The quantities by their errors; those that cannot be corrected come last."""
         return tuple(sorted(self.quantities, key=lambda quantity: -quantity.badness))
 
     def _columns(self) -> dict[str, list[Any]]:
@@ -273,6 +293,7 @@ class Summary(Shown):
             "sweeps": self.sweeps,
             "seed": plain_seed(self.seed),
             "shares": list(self.shares),
+            "split": None if self.split is None else self.split.to_dict(),
             "notes": list(self.notes),
             "quantities": [quantity.to_dict() for quantity in self.quantities],
         }
@@ -304,7 +325,9 @@ class Summary(Shown):
 
     def __str__(self) -> str:
         rows = [
-            (row.name, *(cell.shown for cell in row.numbers), row.verdict) for row in self._rows()
+            # why rows have no number is said once for all of them, in the closing
+            (row.name, *(cell.shown for cell in row.numbers), row.verdict if q.way else "")
+            for q, row in zip(self.worst_first, self._rows(), strict=True)
         ]
         return text.summary(rows, *self._frame())
 
@@ -328,11 +351,14 @@ class Summary(Shown):
 
     def _frame(self) -> tuple[str, tuple[str, ...], str]:
         """How the numbers were obtained, what must be said first, and how to read them."""
-        given = sum(q.way != "" for q in self.quantities)
+        missing: dict[str, list[str]] = {}
+        for q in self.worst_first:
+            if not q.way:
+                missing.setdefault(q.reason, []).append(q.name)
         agree = [q.agree for q in self.quantities if q.agree is not None]
-        settled = any(q.by_lines.state == "given" for q in self.quantities)
-        counts = len(self.quantities), given, len(agree), sum(agree)
-        closing = wording.summary_closing(*counts, settled)
+        states = {q.by_lines.state for q in self.quantities}
+        unsettled = self.sweeps if states & set(wording.UNSETTLED) else None
+        closing = wording.summary_closing(len(self.quantities), missing, agree, unsettled)
         return wording.summary_fact(self.n, self.refreshed, self.sweeps), self.notes, closing
 
 

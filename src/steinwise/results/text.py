@@ -19,8 +19,9 @@ PARAMETERS_SHOWN = 30
 DRAWS_NAMED = 5
 WIDTH = 79
 VALUE = "value"  # the title where a method has no sizes that people can read
-EVIDENCE_COLUMNS = ("p-value", "flagged", "mean error", "sd ratio")
+EVIDENCE_COLUMNS = ("p-value", "flagged", "mean error", "sd ratio", "largest error")
 RANKING_COLUMNS = ("value", "se", "difference", "its se", "verdict")
+MAIN_SIZES = 2  # the most telling ones, which fit into any table
 HANGING = " " * 6  # before a verdict on a line of its own
 
 Role = Literal["", "misfit", "no misfit"]
@@ -81,9 +82,7 @@ def check_report(record: CheckRecord) -> list[Line]:
     if record.rejected:
         lines += [Line(""), Line(wording.misfit(record.alpha), "misfit")]
     else:
-        lines += _paragraph(
-            wording.no_misfit(record.alpha, record.findings.detectable), "no misfit"
-        )
+        lines += _paragraph(nothing_found(record), "no misfit")
     if record.tolerance is not None:
         role = "misfit" if record.tolerance.answer == "beyond" else ""
         lines += _paragraph(
@@ -100,11 +99,13 @@ def check_report(record: CheckRecord) -> list[Line]:
         lines += _paragraph(sizes)
     if record.dominating:
         lines += _paragraph(dominance(record))
-    meaning = wording.FLAG_MEANINGS[record.findings.flag_meaning]
+    meaning = flag_meaning(record)
     if record.flagged and meaning:
         lines += _paragraph(meaning)
-    if record.direction_names & {c.name for c in record.coordinates[:ROWS_SHOWN]}:
-        lines += _paragraph(wording.DIRECTION_MEANING)
+    shown = {c.name for c in record.coordinates[:ROWS_SHOWN]} & record.direction_names
+    if shown:
+        named = [c.name for c in record.findings.coordinates if c.name in shown]
+        lines += _paragraph(wording.directions_meaning(named))
     return lines
 
 
@@ -145,36 +146,68 @@ def size_columns(record: CheckRecord) -> list[SizeColumn]:
 def sizes_meaning(record: CheckRecord) -> str:
     """How to read the columns of sizes that a report shows."""
     told = [c.marginal is not None for c in record.findings.coordinates]
+    if told and all(told):
+        return wording.MARGINAL_MEANING
+    # a summary refuses discrete coordinates, and gives no numbers of draws that miss a mode
+    split = record.modes is not None and bool(record.modes.flagged(record.alpha))
+    elsewhere = "" if record.findings.outcomes or split else f" {wording.SUMMARY_MAY_TELL}"
     if any(told):
-        unknown = "" if all(told) else f" {wording.MARGINAL_UNKNOWN}"
-        return f"{wording.MARGINAL_MEANING}{unknown}"
+        return f"{wording.MARGINAL_MEANING} {wording.MARGINAL_UNKNOWN}{elsewhere}"
     known = any(c.effect is not None for c in record.findings.coordinates)
-    return wording.CONDITIONAL_MEANING if known else ""
+    return f"{wording.conditional_meaning(record.draws.dim)}{elsewhere}" if known else ""
+
+
+def nothing_found(record: CheckRecord) -> str:
+    """What it means that there is no misfit."""
+    return wording.no_misfit(record.alpha, record.findings.detectable, record.draws.dim)
+
+
+def flag_meaning(record: CheckRecord) -> str:
+    """What it means that one of several coordinates is flagged."""
+    return wording.FLAG_MEANINGS[record.findings.flag_meaning] if record.draws.dim > 1 else ""
 
 
 def dominance(record: CheckRecord) -> str:
     """The draws that a misfit rests on; nothing where it is one of all draws."""
     draws = [
-        wording.draw_name(draw.chain, draw.draw, record.findings.label(draw.coordinate))
+        wording.draw_name(
+            draw.chain if record.draws.n_chains > 1 else None,
+            draw.draw,
+            record.findings.label(draw.coordinate),
+        )
         for draw in record.dominating
     ]
     if not draws:
         return ""
     far_out = record.findings.draw_contributions is None
-    return wording.dominating(draws, DRAWS_NAMED, far_out=far_out)
+    chains, has_others = not record.draws.independent, record.draws.dim > 1
+    return wording.dominating(
+        draws, DRAWS_NAMED, far_out=far_out, chains=chains, has_others=has_others
+    )
 
 
 def _coordinate_table(record: CheckRecord) -> Iterator[Line]:
     ordered = record.coordinates
-    yield from _table(coordinate_rows(record, ordered[:ROWS_SHOWN]))
+    titles, *rows = coordinate_rows(record, ordered[:ROWS_SHOWN])
+    # what a direction is would push all verdicts to lines of their own: it is said below
+    named = [
+        (_number_of(c) if c.name in record.direction_names else row[0], *row[1:])
+        for c, row in zip(ordered, rows, strict=False)
+    ]
+    yield from wrapped_table([titles, *named], indent="  ")
     yield from _indented(wording.more_rows(len(ordered), ROWS_SHOWN))
+
+
+def _number_of(direction: CoordinateResult) -> str:
+    """Of a direction, without what it is a sum of."""
+    return direction.name.split(" (")[0]
 
 
 def coordinate_rows(
     record: CheckRecord, coordinates: Sequence[CoordinateResult]
 ) -> list[tuple[str, ...]]:
     """The table of some coordinates, its titles first."""
-    sizes = size_columns(record)[:2]  # the most telling ones
+    sizes = size_columns(record)[:MAIN_SIZES]
     rows = [("coordinate", *(size.title for size in sizes), "adjusted p", "verdict")]
     for c in coordinates:
         numbers = (size.text(c) for size in sizes)
@@ -183,13 +216,19 @@ def coordinate_rows(
 
 
 def influence_rows(record: CheckRecord, draws: Sequence[InfluentialDraw]) -> list[tuple[str, ...]]:
-    """The table of some draws, its titles first."""
-    rows = [("chain", "draw", "coordinate", "value", "share")]
-    for one in draws:
-        share = wording.UNKNOWN if one.share is None else f"{one.share:.2f}"
-        name = record.findings.label(one.coordinate)
-        rows.append((str(one.chain), str(one.draw), name, f"{one.value:.3g}", share))
-    return rows
+    """The table of some draws, its titles first; without columns of which nothing is known."""
+    far_out = record.findings.draw_contributions is None
+    columns = {
+        "chain": [str(one.chain) for one in draws],
+        "draw": [str(one.draw) for one in draws],
+        "coordinate": [record.findings.label(one.coordinate) for one in draws],
+        wording.LABELS["far out" if far_out else "contribution"]: [f"{d.value:.3g}" for d in draws],
+        wording.LABELS["share of all"]: [
+            "" if d.share is None else f"{d.share:.2f}" for d in draws
+        ],
+    }
+    told = {title: cells for title, cells in columns.items() if any(cells)}
+    return [tuple(told), *zip(*told.values(), strict=True)]
 
 
 def comparison(
@@ -197,18 +236,34 @@ def comparison(
     description: str,
     rows: Sequence[tuple[str, ...]],
     notes: Sequence[str],
-    alpha: float,
-    checked: bool,
+    closing: str,
 ) -> str:
-    """A ranking: rows of a name, what a check says where there was one, and `RANKING_COLUMNS`."""
-    titles = (what, *(EVIDENCE_COLUMNS if checked else ()), *RANKING_COLUMNS)
+    """A ranking by a discrepancy: rows of a name and of `RANKING_COLUMNS`."""
     lines = [Line("steinwise comparison"), Line(f"  {description}"), Line("")]
-    lines += _indented(aligned([titles, *rows]))
-    if checked:
-        lines += _paragraph(wording.EVIDENCE_MEANING)
+    lines += _indented(aligned([(what, *RANKING_COLUMNS), *rows]))
     for note in notes:
         lines += [Line(""), Line(printable(f"Note: {note}"))]
-    return plain([*lines, Line(""), Line(wording.comparison_closing(alpha))])
+    return plain([*lines, Line(""), Line(closing)])
+
+
+def set_comparison(
+    description: str,
+    rows: Sequence[tuple[str, ...]],
+    notes: Sequence[str],
+    closing: str,
+    unknown: bool,
+) -> str:
+    """Sets of draws: rows of a name, of `EVIDENCE_COLUMNS` and of a verdict.
+
+    `unknown` is whether there are errors that are not known.
+    """
+    lines = [Line("steinwise comparison"), Line(f"  {description}"), Line("")]
+    lines += wrapped_table([("draws", *EVIDENCE_COLUMNS, "verdict"), *rows], indent="  ")
+    lines += [line for note in notes for line in _paragraph(f"Note: {note}")]
+    meaning = wording.SETS_MEANING + f" {wording.SETS_UNKNOWN}" * unknown
+    for sentence in (closing, meaning, wording.SETS_ORDER):
+        lines += _paragraph(sentence)
+    return plain(lines)
 
 
 def fit(
@@ -230,7 +285,7 @@ def refreshed(
     rows: Sequence[tuple[str, ...]], sweeps: int, notes: Sequence[str], closing: str
 ) -> str:
     """Draws that were moved: rows of (name, mean, refreshed mean, sd, refreshed sd, state)."""
-    table = [("coordinate", "mean", "refreshed", "sd", "refreshed", ""), *rows[:PARAMETERS_SHOWN]]
+    table = [wording.REFRESHED_COLUMNS, *rows[:PARAMETERS_SHOWN]]
     lines = [Line("steinwise refresh"), Line(f"  {wording.sweeps_fact(sweeps)}"), Line("")]
     lines += _indented([*aligned(table), *wording.more_rows(len(rows), PARAMETERS_SHOWN)])
     lines += [line for note in notes for line in _paragraph(f"Note: {note}")]
@@ -241,7 +296,8 @@ def summary(rows: Sequence[tuple[str, ...]], fact: str, notes: Sequence[str], cl
     """Answers: rows of (name, mean, corrected mean, sd, corrected sd, verdict)."""
     table = [wording.SUMMARY_COLUMNS, *rows[:PARAMETERS_SHOWN]]
     lines = [Line("steinwise summary"), Line(f"  {fact}"), Line("")]
-    lines += [*_table(table), *_indented(wording.more_rows(len(rows), PARAMETERS_SHOWN))]
+    lines += wrapped_table(table, indent="  ")
+    lines += _indented(wording.more_rows(len(rows), PARAMETERS_SHOWN))
     lines += [line for note in notes for line in _paragraph(f"Note: {note}")]
     return plain([*lines, *_paragraph(closing)])
 
@@ -295,14 +351,14 @@ def _paragraph(text: str, role: Role = "") -> list[Line]:
     return [Line(""), *(Line(line, role) for line in textwrap.wrap(printable(text), WIDTH))]
 
 
-def _indented(lines: Iterable[str], last_column: int | None = None) -> list[Line]:
-    return [Line(f"  {line}", last_column=last_column) for line in lines]
+def _indented(lines: Iterable[str]) -> list[Line]:
+    return [Line(f"  {line}") for line in lines]
 
 
-def _table(rows: Sequence[tuple[str, ...]]) -> list[Line]:
+def wrapped_table(rows: Sequence[tuple[str, ...]], indent: str = "") -> list[Line]:
     """Aligned columns, the last of which may go to lines of its own."""
-    last_column = 2 + sum(_widths(rows)[:-1]) + 2 * len(rows[0][1:])
-    return _indented(aligned(rows), last_column)
+    last_column = len(indent) + sum(_widths(rows)[:-1]) + 2 * len(rows[0][1:])
+    return [Line(f"{indent}{line}", last_column=last_column) for line in aligned(rows)]
 
 
 def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Answer = Literal["beyond", "within", "too few draws", "unknown"]
+Quantity = Literal["mean", "sd"]  # whose error it is
 
 
 @dataclass(frozen=True)
@@ -12,7 +13,9 @@ class ToleranceAnswer:
 
     The mean and the sd are those of the distribution that the draws come from. "beyond": one is off
     by more, by intervals that hold for all coordinates together at level alpha. "within": none is,
-    at level alpha. "unknown": some errors cannot be estimated from these draws.
+    at level alpha. "too few draws": all errors can be estimated, and more draws would tell whether
+    one of them is. "unknown": none is seen beyond, but some errors cannot be estimated from these
+    draws, or not well enough, and more draws need not help.
 
     The worst error is that of `quantity` ("mean" or "sd") of `coordinate`; for an sd, the error is
     its ratio to the target's less 1.
@@ -22,7 +25,7 @@ class ToleranceAnswer:
     alpha: float
     answer: Answer
     coordinate: str
-    quantity: Literal["mean", "sd"]
+    quantity: Quantity
     error: float
     low: float  # of an interval that holds for all coordinates together; where "within", of one
     high: float  # from one-sided bounds, each at level alpha: all of them must lie inside

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array
 
 from steinwise._internal.compiled import precision
+from steinwise._internal.counting import by_count, counted
 from steinwise._internal.random import stream
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import as_numbers, require_function, require_whole
@@ -116,7 +117,10 @@ def _check_start(start: Any) -> tuple[Any, int]:
         )
     not_finite = sum(int((~np.isfinite(leaf)).sum()) for leaf in leaves)
     if not_finite:
-        raise InputError(f"{not_finite} numbers of start are NaN or infinite.")
+        raise InputError(
+            f"{counted(not_finite, 'number')} of start {by_count(not_finite, 'is', 'are')} NaN or "
+            "infinite."
+        )
     return state, len(leaves[0])
 
 

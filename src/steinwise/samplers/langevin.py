@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from steinwise._internal.counting import counted
 from steinwise._internal.validation import (
     as_numbers,
     require_function,
@@ -126,7 +127,7 @@ class Minibatch(eqx.Module):
                 "and at least one array."
             )
         if size > self.rows:
-            raise InputError(f"size is {size}, and the data have only {self.rows} rows.")
+            raise InputError(f"size is {size}, and the data have only {counted(self.rows, 'row')}.")
 
     @property
     def rows(self) -> int:

@@ -142,7 +142,7 @@ class Target(AbstractTarget):
           that moved the chain to x_t: x_t depends on that minibatch, and its gradient is biased
           given x_t. Draws that are too wide are then reported as too narrow.
         - One minibatch for all rows: it gives the scores of another posterior, that of these data
-          alone. Right draws are rejected.
+          alone. Correct draws are rejected.
 
         Examples
         --------
@@ -253,7 +253,8 @@ class Target(AbstractTarget):
 
     def score(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray:
         self._require_derivative(x.shape[1])
-        scores = self._at_points("score", x.shape[1], memory, len(x), rows_of(x))
+        values, scores = self._values_and_scores(x, memory)
+        scores[_not_of_a_density(values, scores)] = np.nan
         require_finite(scores, x, 0, np.arange(x.shape[1]), axis=1)
         return scores
 
@@ -263,11 +264,11 @@ class Target(AbstractTarget):
     def values_and_scores(
         self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        n, d = x.shape
-        if not self.has_scores(d):
-            return None
+        return self._values_and_scores(x, memory) if self.has_scores(x.shape[1]) else None
+
+    def _values_and_scores(self, x: np.ndarray, memory: int) -> tuple[np.ndarray, np.ndarray]:
         sizes = POINTS_PER_STEP, POINTS_PER_SMALL_BATCH
-        both = self._at_points("value and score", d, memory, n, rows_of(x), sizes)
+        both = self._at_points("value and score", x.shape[1], memory, len(x), rows_of(x), sizes)
         return both[:, 0], both[:, 1:]
 
     def line_scores(
@@ -281,7 +282,11 @@ class Target(AbstractTarget):
     ) -> np.ndarray:
         self._require_derivative(x.shape[1])
         index = np.asarray(coordinates, dtype=np.int32)
-        scores = self._on_lines("line", x, y, index, memory)
+        if self.lines is not None:
+            scores = self._on_lines("line", x, y, index, memory)
+        else:
+            found = self._on_lines(DIRECTION, x, y, index, memory)
+            scores = np.where(np.isfinite(found[..., 0]), found[..., 1], np.nan)
         require_finite(scores, x, first_row, index, axis=1)
         return scores
 
@@ -297,12 +302,12 @@ class Target(AbstractTarget):
         if self.lines is not None:
             return None, self._on_lines("line", x, y, index, memory)
         if not self.has_scores(x.shape[1]):
-            return self._on_lines("line level", x, y, index, memory), None
+            return self._on_lines(DIRECTION_LEVEL, x, y, index, memory), None
         plan = self._known_series(x.shape[1])
         lines = np.broadcast_to(index, y.shape[:2])
         shared = np.zeros(lines.shape, bool) if plan is None else ~plan.moves_lapack[lines]
         if plan is None or not plan.uses_lapack or not shared.any():
-            found = self._on_lines("line value", x, y, index, memory)
+            found = self._on_lines(DIRECTION, x, y, index, memory)
             return found[..., 0], found[..., 1]
         found = np.empty((*y.shape, 2))
         row, column = np.nonzero(shared)
@@ -312,7 +317,7 @@ class Target(AbstractTarget):
         if not shared.all():
             row, column = np.nonzero(~shared)
             given = x[row], y[row, column][:, None], lines[row, column][:, None]
-            found[row, column] = self._on_lines("line value", *given, memory)[:, 0]
+            found[row, column] = self._on_lines(DIRECTION, *given, memory)[:, 0]
         return found[..., 0], found[..., 1]
 
     def outcome_values(
@@ -329,7 +334,7 @@ class Target(AbstractTarget):
             logs = self._on_lines("conditional", x, given, index, memory)
             return require_outcomes(logs.reshape(len(x), -1), len(values), coordinate)
         points = np.broadcast_to(values, (len(x), 1, len(values)))
-        return self._on_lines("line level", x, points, index, memory)[:, 0]
+        return self._on_lines(DIRECTION_LEVEL, x, points, index, memory)[:, 0]
 
     def direction_values(
         self,
@@ -350,7 +355,7 @@ class Target(AbstractTarget):
         if plan is None or (directions.ndim == 2 and not plan.supported.all()):
             return None
         if directions.ndim == 2:
-            point_by_point = functools.partial(self._values_along, x, directions)
+            point_by_point = functools.partial(self._values_along, plan, x, directions)
 
             def direction_values(rows: np.ndarray, steps: np.ndarray) -> np.ndarray:
                 return plan.direction_values(x[rows], directions, steps)
@@ -366,7 +371,7 @@ class Target(AbstractTarget):
             found = np.empty(steps.shape)
             if alone.any():
                 lines = directions[alone]
-                found[:, alone] = self._values_along(x, lines, rows, steps[:, alone])
+                found[:, alone] = self._values_along(plan, x, lines, rows, steps[:, alone])
             if not alone.all():
                 everywhere = np.zeros((len(rows), d, steps.shape[2]))
                 everywhere[:, directions] = steps
@@ -381,14 +386,25 @@ class Target(AbstractTarget):
         )
 
     def _values_along(
-        self, x: np.ndarray, lines: np.ndarray, rows: np.ndarray, steps: np.ndarray
+        self,
+        plan: SeriesPlan,
+        x: np.ndarray,
+        lines: np.ndarray,
+        rows: np.ndarray,
+        steps: np.ndarray,
     ) -> np.ndarray:
-        """log p at steps along lines through some rows, point by point."""
-        if lines.ndim == 2:
-            return self._on_lines(DIRECTION_LEVEL, x[rows], steps, lines, DEFAULT_MEMORY)
-        index = np.asarray(lines, dtype=np.int32)
-        points = x[rows][:, index, None] + steps
-        return self._on_lines("line level", x[rows], points, index, DEFAULT_MEMORY)
+        """log p at steps along lines through some rows, point by point.
+
+        Where a pass is small, with slopes that nobody asked for: nodes need that function anyway,
+        and another one would take longer to compile.
+        """
+        points = steps
+        if lines.ndim == 1:
+            lines = np.asarray(lines, dtype=np.int32)
+            points = x[rows][:, lines, None] + steps
+        if plan.one_pass:
+            return self._on_lines(DIRECTION, x[rows], points, lines, DEFAULT_MEMORY)[..., 0]
+        return self._on_lines(DIRECTION_LEVEL, x[rows], points, lines, DEFAULT_MEMORY)
 
     def _series(self, d: int, order: int) -> SeriesPlan | None:
         """The series along lines; None with conditional scores of the user's own, or in 32 bit."""
@@ -438,14 +454,15 @@ class Target(AbstractTarget):
         """
         flat = y.reshape(-1)
         lines_per_row, points_per_line = y.shape[1], y.shape[2]
-        by_row = lines.shape[:2] == y.shape[:2] and lines.ndim == (
-            3 if kind in (DIRECTION, DIRECTION_LEVEL) else 2
-        )
+        along_coordinates = np.issubdtype(lines.dtype, np.integer)
+        by_row = lines.shape[:2] == y.shape[:2] and lines.ndim == (2 if along_coordinates else 3)
         each = lines.reshape(-1, *lines.shape[2:]) if by_row else lines
 
         def points(i: np.ndarray) -> tuple[np.ndarray, ...]:
             line = i // points_per_line
-            return x[line // lines_per_row], each[line % len(each)], flat[i]
+            point = x[line // lines_per_row], each[line % len(each)], flat[i]
+            as_direction = along_coordinates and kind in (DIRECTION, DIRECTION_LEVEL)
+            return _at_coordinates(*point) if as_direction else point
 
         results = self._at_points(kind, x.shape[1], memory, y.size, points)
         return results.reshape(*y.shape, *results.shape[1:])
@@ -488,3 +505,22 @@ class Target(AbstractTarget):
                 check_lines(self.lines, d, plan)
             plans[d] = plan
         return plans[d]
+
+
+def _at_coordinates(
+    x: np.ndarray, coordinates: np.ndarray, y: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows of x with one coordinate replaced by y, its direction, and no step along it."""
+    row = np.arange(len(x))
+    points, directions = x.copy(), np.zeros_like(x)
+    points[row, coordinates], directions[row, coordinates] = y, 1
+    return points, directions, np.zeros_like(y)
+
+
+def _not_of_a_density(values: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Rows where the log density is not finite, while no score says which coordinate is to blame.
+
+    The derivative of log(x) is 1 / x for negative x too, and that of -inf outside a support is 0:
+    numbers that no density has.
+    """
+    return ~np.isfinite(values) & np.isfinite(scores).all(axis=1)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from steinwise._internal.counting import by_count, counted
 from steinwise.errors import InputError, TargetError
 from steinwise.target.support import real
 
@@ -190,9 +191,10 @@ def check_dimension(expected: int, d: int) -> None:
     """Refuse draws of d coordinates for a target that has another number of them."""
     if d != expected:
         raise InputError(
-            f"the draws have {d} coordinates and the target has {expected}. The last axis of the "
-            "draws is the coordinate: (n, d) or (chain, draw, d). Are the axes in another order, "
-            "or do the draws hold generated quantities that the density does not take?"
+            f"the draws have {counted(d, 'coordinate')} and the target has {expected}. The last "
+            "axis of the draws is the coordinate: (n, d) or (chain, draw, d). Are the axes in "
+            "another order, or do the draws hold generated quantities that the density does not "
+            "take?"
         )
 
 
@@ -217,14 +219,15 @@ def require_finite(
     An index i along `axis` of the scores belongs to coordinate `coordinates[i]`.
     """
     bad = ~np.isfinite(scores)
-    if not bad.any():
+    count = int(bad.sum())
+    if not count:
         return
     index = tuple(int(i) for i in np.argwhere(bad)[0])
     moved = "" if scores.ndim == 2 else " (which a conditional draw replaces)"
     raise TargetError(
-        f"{int(bad.sum())} of {bad.size} scores are not finite; the first is {scores[index]} at "
-        f"draw {index[0] + first_row}, coordinate {coordinates[index[axis]]}{moved}, where "
-        f"x = {points[index[0]].tolist()}. {NOT_FINITE}"
+        f"{count} of {bad.size} scores {by_count(count, 'is', 'are')} not finite; the first is "
+        f"{scores[index]} at draw {index[0] + first_row}, coordinate "
+        f"{coordinates[index[axis]]}{moved}, where x = {points[index[0]].tolist()}. {NOT_FINITE}"
     )
 
 

@@ -5,11 +5,11 @@ here, with a message that names the likely cause, before any draw is evaluated.
 """
 
 import functools
+import inspect
 import sys
 import traceback
-import warnings
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,8 @@ from jaxtyping import Array
 
 from steinwise._internal.compiled import precision
 from steinwise._internal.constants import constants_are_reliable
-from steinwise.errors import SteinwiseWarning, TargetError
+from steinwise._internal.warn import warn_user
+from steinwise.errors import TargetError
 from steinwise.target.derivatives import FORWARD, REVERSE, along_coordinate, gradient
 
 
@@ -52,22 +53,18 @@ def plan_differentiation(log_density: Callable, d: int) -> DifferentiationPlan:
             score, no_derivative = _first_mode_that_traces(scores, d, wide)
             line, no_slope = _first_mode_that_traces(lines, d, wide)
         if not wide:
-            warnings.warn(
+            warn_user(
                 "the log density cannot be traced in 64 bit (a float32 scan carry, cond branch or "
                 f"literal dtype inside it: {_first_line(first_error)}). It is evaluated in "
                 "float32, so scores carry about 7 digits. To have 64 bit, let its dtypes follow "
-                "that of its input, x.dtype.",
-                SteinwiseWarning,
-                stacklevel=2,
+                "that of its input, x.dtype."
             )
         no_derivative = no_derivative or no_slope
         if no_derivative:
             _require_values(log_density, d, wide, no_derivative)
-            warnings.warn(
+            warn_user(
                 f"{no_derivative} Only its values are used, as with sw.Target.from_log_density: "
-                "the default method needs no more, at a higher cost.",
-                SteinwiseWarning,
-                stacklevel=2,
+                "the default method needs no more, at a higher cost."
             )
         dtype = "float64" if wide else "float32"
         return DifferentiationPlan(wide, dtype, score, line, no_derivative)
@@ -84,6 +81,9 @@ def plan_differentiation(log_density: Callable, d: int) -> DifferentiationPlan:
             "or pass a NumPy function of draws (n, d) that returns n values to "
             "sw.Target.from_log_density."
         ) from first_error
+    required = _required_arguments(log_density)
+    if isinstance(first_error, TypeError) and len(required) > 1:
+        raise TargetError(_about_arguments(required, d)) from first_error
     raise TargetError(
         f"the log density failed on one draw of shape ({d},): {type(first_error).__name__}: "
         f"{_first_line(first_error).removesuffix('.')}. It must take one draw, not a batch, and "
@@ -132,14 +132,25 @@ def _trace(log_density: Callable, d: int, wide: bool) -> None:
 
 def _check_output(log_density: Callable, d: int, wide: bool) -> None:
     out = jax.eval_shape(log_density, jax.ShapeDtypeStruct((d,), _float(wide)))
+    if out is None:
+        raise TargetError(
+            "the log density returned None: expected a number. Is its return statement missing?"
+        )
     if not isinstance(out, jax.ShapeDtypeStruct) or out.shape != ():
         raise TargetError(
-            f"the log density returned {out!r} for one draw of shape ({d},): expected a scalar, "
-            "shape (). Sum over the coordinates (jnp.sum), or drop the batch axis: it is called "
-            "with one draw at a time."
+            f"the log density returned {_described(out)} for one draw of shape ({d},): expected a "
+            "scalar, shape (). Sum over the coordinates (jnp.sum), or drop the batch axis: it is "
+            "called with one draw at a time."
         )
     if not jnp.issubdtype(out.dtype, jnp.floating):
         raise TargetError(f"the log density returned dtype {out.dtype}: expected a real float.")
+
+
+def _described(out: Any) -> str:
+    """What a function returns, by its traced output."""
+    if isinstance(out, jax.ShapeDtypeStruct):
+        return f"an array of shape {out.shape}"
+    return f"a {type(out).__name__}"
 
 
 def _first_mode_that_traces(
@@ -188,6 +199,34 @@ def _raised_by_torch(error: Exception | None) -> bool:
     modules = [str(frame.f_globals.get("__name__", "")) for frame, _ in frames]
     inside = any(module.partition(".")[0] == "torch" for module in modules)
     return inside or ("torch" in sys.modules and "must be Tensor" in str(error))
+
+
+def _required_arguments(function: Callable) -> list[str]:
+    """The names of the arguments that a function cannot be called without."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # a builtin
+        return []
+    kinds = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return [one.name for one in parameters if one.kind in kinds and one.default is one.empty]
+
+
+def _about_arguments(required: list[str], d: int) -> str:
+    """What to do about a density that needs more than the draw.
+
+    >>> print(_about_arguments(["a", "b"], 2))
+    the log density takes 2 arguments, a and b: expected a function of one array, the draw. Unpack
+    it inside: a, b = x.
+    """
+    first, *others = required
+    said = (
+        f"the log density takes {len(required)} arguments, {', '.join([first, *others[:-1]])} and "
+        f"{others[-1]}: expected a function of one array, the draw."
+    )
+    if len(required) == d:
+        return f"{said} Unpack it inside: {', '.join(required)} = x."
+    values = ", ".join(others)
+    return f"{said} Give it the others before: lambda {first}: log_density({first}, {values})."
 
 
 def _first_line(error: Exception | None) -> str:

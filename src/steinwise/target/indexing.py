@@ -1,7 +1,7 @@
 """Reads outside an array, which JAX answers with the nearest entry.
 
 A density of three coordinates takes draws of two without complaint: `x[2]` is `x[1]` then, and
-right draws are rejected. So the density is tried on one draw, with its indices checked.
+correct draws are rejected. So the density is tried on one draw, with its indices checked.
 """
 
 from collections.abc import Callable

@@ -12,13 +12,12 @@ from jax.extend.core import jaxpr_as_fun
 from jaxtyping import Array
 
 from steinwise._internal.compiled import precision
+from steinwise._internal.compiler_options import quickly_compiled
 from steinwise._internal.memory import chunks
 from steinwise.target.derivatives import (
-    along_coordinate,
     along_direction,
     block_gradient,
     gradient_and_value,
-    gradient_where_finite,
 )
 from steinwise.target.differentiation import DifferentiationPlan
 
@@ -48,18 +47,18 @@ def compile_over_points(
 
     There is a point in each row of the other arguments; batches beyond their number are not
     evaluated.
-    Kinds are "value" and "score" of (x), and "value and score" of (x), both in one vector; "block"
-    of (x, block, y); "line" of (x, j, y), the slope alone; "line value" of (x, j, y) and
-    "direction value" of (x, direction, step), both log p and the slope; "line level" and
-    "direction level" of the same, log p alone; "conditional" of (x, j, anything), the log
-    probabilities of all values of coordinate j.
+    Kinds are "value" of (x), and "value and score" of (x), both in one vector; "block" of
+    (x, block, y); "line" of (x, j, y), the user's own conditional score; "direction value" of
+    (x, direction, step), log p and the slope, and "direction level" of the same, log p alone;
+    "conditional" of (x, j, anything), the log probabilities of all values of coordinate j. A
+    coordinate is followed as a direction: each kind takes seconds to compile.
     """
     if kind == "conditional":
         assert conditionals is not None
         at_one_point = lambda x, j, _: conditionals(x, j)  # noqa: E731
     else:
         at_one_point = _of_one_point(kind, plan, log_density, lines)
-    return jax.jit(functools.partial(_map_points, at_one_point), static_argnums=0)
+    return quickly_compiled(functools.partial(_map_points, at_one_point), static_argnums=0)
 
 
 def _of_one_point(
@@ -67,29 +66,17 @@ def _of_one_point(
 ) -> Callable[..., Array]:
     if kind == "value":
         return log_density
-    if kind == "score":
-        return gradient_where_finite(log_density, plan.score)
     if kind == "value and score":
         derivative = gradient_and_value(log_density, plan.score)
         return lambda x: jnp.concatenate([jnp.ravel(part) for part in derivative(x)[::-1]])
     if kind == "block":
         return lines or block_gradient(log_density, plan.score)
     if kind == "line":
-        return lines or _slope_where_finite(log_density, plan)
-    if kind == "line level":
-        return lambda x, j, y: log_density(x.at[j].set(y))
+        assert lines is not None
+        return lines
     if kind == "direction level":
         return lambda x, direction, step: log_density(x + step * direction)
-    along = {"line value": along_coordinate, "direction value": along_direction}[kind]
-    return lambda *point: jnp.stack(along(log_density, plan.line, *point))
-
-
-def _slope_where_finite(log_density: Callable, plan: DifferentiationPlan) -> Callable[..., Array]:
-    def at(x: Array, j: Array, y: Array) -> Array:
-        value, slope = along_coordinate(log_density, plan.line, x, j, y)
-        return jnp.where(jnp.isfinite(value), slope, jnp.nan)
-
-    return at
+    return lambda *point: jnp.stack(along_direction(log_density, plan.line, *point))
 
 
 def call_over_points(

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
+from steinwise._internal.counting import counted
 from steinwise._internal.escaping import printable
 from steinwise._internal.validation import as_numbers, is_whole
 from steinwise.errors import InputError
@@ -161,6 +162,8 @@ def require_support(support: Any) -> None:
 
 
 def _expected(came: Any) -> str:
+    if isinstance(came, str) and came.partition("(")[0] in __all__:
+        return f"support is {came!r}, a string: expected sw.support.{came}, an object."
     return (
         f"support is {came!r}: expected sw.support.real, .positive, .interval(low, high), "
         ".integers(low, high) or .values([...]); one for all coordinates, a list with one for "
@@ -179,7 +182,8 @@ def supports_of(support: Any, names: Sequence[str]) -> tuple[AbstractSupport, ..
     if not isinstance(support, Mapping):
         if len(support) != len(names):
             raise InputError(
-                f"support has {len(support)} entries and the draws have {len(names)} coordinates: "
+                f"support has {counted(len(support), 'entry', 'entries')} and the draws have "
+                f"{counted(len(names), 'coordinate')}: "
                 "expected one entry for each, or a dict of those that are not real."
             )
         return tuple(support)

@@ -1,11 +1,12 @@
 """A target with bounded coordinates as one on R^d: see `unconstrained`."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from steinwise.target.autodiff import Target
-from steinwise.target.base import DEFAULT_MEMORY, AbstractTarget
+from steinwise.target.base import AbstractTarget
 from steinwise.target.gaussian import Gaussian
 from steinwise.target.unconstrained import Unconstrained
 
@@ -24,7 +25,10 @@ def on_real_line(target: AbstractTarget, space: Unconstrained) -> AbstractTarget
 
 @dataclass(frozen=True, eq=False)
 class TransformedTarget(AbstractTarget):
-    """The density of y, where x(y) has the density `inner`: values and slopes by the chain rule."""
+    """The density of y, where x(y) has the density `inner`: values and slopes by the chain rule.
+
+    How `inner` is to be evaluated (memory, the number of the first row) is passed on as it comes.
+    """
 
     inner: AbstractTarget
     space: Unconstrained
@@ -45,57 +49,41 @@ class TransformedTarget(AbstractTarget):
     def line_limits(self) -> tuple[np.ndarray, np.ndarray]:
         return self.space.limits
 
-    def score(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray:
-        scores = self.inner.score(self.space.from_line(x), memory=memory)
+    def score(self, x: np.ndarray, **options: Any) -> np.ndarray:
+        scores = self.inner.score(self.space.from_line(x), **options)
         return self.space.slopes(x, scores)
 
-    def log_values(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray | None:
-        values = self.inner.log_values(self.space.from_line(x), memory=memory)
+    def log_values(self, x: np.ndarray, **options: Any) -> np.ndarray | None:
+        values = self.inner.log_values(self.space.from_line(x), **options)
         return None if values is None else values + self.space.log_jacobian(x).sum(axis=1)
 
     def values_and_scores(
-        self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY
+        self, x: np.ndarray, **options: Any
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        found = self.inner.values_and_scores(self.space.from_line(x), memory=memory)
+        found = self.inner.values_and_scores(self.space.from_line(x), **options)
         if found is None:
             return None
         values, scores = found
         return values + self.space.log_jacobian(x).sum(axis=1), self.space.slopes(x, scores)
 
     def line_scores(
-        self,
-        x: np.ndarray,
-        coordinates: np.ndarray,
-        y: np.ndarray,
-        *,
-        memory: int = DEFAULT_MEMORY,
-        first_row: int = 0,
+        self, x: np.ndarray, coordinates: np.ndarray, y: np.ndarray, **options: Any
     ) -> np.ndarray:
         along = self.space.along(coordinates)
         given = self.space.from_line(x), coordinates, along.from_line(y)
-        return along.slopes(y, self.inner.line_scores(*given, memory=memory, first_row=first_row))
+        return along.slopes(y, self.inner.line_scores(*given, **options))
 
     def line_values(
-        self,
-        x: np.ndarray,
-        coordinates: np.ndarray,
-        y: np.ndarray,
-        *,
-        memory: int = DEFAULT_MEMORY,
+        self, x: np.ndarray, coordinates: np.ndarray, y: np.ndarray, **options: Any
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
         along = self.space.along(coordinates)
         given = self.space.from_line(x), coordinates, along.from_line(y)
-        values, slopes = self.inner.line_values(*given, memory=memory)
+        values, slopes = self.inner.line_values(*given, **options)
         values = None if values is None else values + along.log_jacobian(y)
         return values, None if slopes is None else along.slopes(y, slopes)
 
     def direction_values(
-        self,
-        x: np.ndarray,
-        directions: np.ndarray,
-        steps: np.ndarray,
-        *,
-        memory: int = DEFAULT_MEMORY,
+        self, x: np.ndarray, directions: np.ndarray, steps: np.ndarray, **options: Any
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
         # straight lines here are bent where `inner` lives: a tangent of its own at every point
         d = x.shape[1]
@@ -107,7 +95,7 @@ class TransformedTarget(AbstractTarget):
             self.space.from_line(points),
             (tangents * np.exp(log_jacobian))[:, None],
             np.zeros((len(points), 1, 1)),
-            memory=memory,
+            **options,
         )
         if slopes is not None:
             bend = (self.space.slopes(points, np.zeros_like(points)) * tangents).sum(axis=1)
@@ -117,17 +105,11 @@ class TransformedTarget(AbstractTarget):
         return values, slopes
 
     def block_scores(
-        self,
-        x: np.ndarray,
-        block: np.ndarray,
-        y: np.ndarray,
-        *,
-        memory: int = DEFAULT_MEMORY,
-        first_row: int = 0,
+        self, x: np.ndarray, block: np.ndarray, y: np.ndarray, **options: Any
     ) -> np.ndarray:
         along = self.space.along(block)
         part = Unconstrained(
             along.low[:, 0], along.high[:, 0], along.nearest[..., 0], along.discrete[:, 0]
         )
         given = self.space.from_line(x), block, part.from_line(y)
-        return part.slopes(y, self.inner.block_scores(*given, memory=memory, first_row=first_row))
+        return part.slopes(y, self.inner.block_scores(*given, **options))

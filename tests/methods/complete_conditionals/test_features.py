@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+from steinwise.methods.complete_conditionals.batch_products import SlabFeatures
 from steinwise.methods.complete_conditionals.features import (
     MOST_LOOKS_AT_PAIRS,
     MOST_LOOKS_AT_SINGLES,
     SKETCHES,
     Features,
+    squared_features,
 )
 
 
@@ -40,3 +42,33 @@ def test_products_that_nobody_looks_at_are_not_computed() -> None:
     assert len(few.pairs) == few.counts[-1] == 10  # they are the context itself
     assert len(many.pairs) == 0
     assert many.counts[-1] == SKETCHES
+
+
+def test_squares_are_those_of_all_features_without_the_own_coordinate() -> None:
+    """Catches a coordinate among its own features, or a product that counts twice."""
+    z = np.random.default_rng(0).normal(size=(5, 7))
+    found = squared_features(z, np.array([0, 3]))
+    for line, own in enumerate([0, 3]):
+        rest = np.delete(z, own, axis=0)
+        one, other = np.triu_indices(4, 1)
+        features = [np.ones((1, 7)), rest, rest**2 - 1, rest[one] * rest[other]]
+        expected = np.stack([(feature**2).sum(axis=0) for feature in features])
+        np.testing.assert_allclose(found[line], expected)
+
+
+@pytest.mark.parametrize("d", [5, 12, 80])
+def test_sketches_have_as_large_squares_as_what_they_stand_for(d: int) -> None:
+    """On average over their signs: what correct draws lead to expect is known from all features."""
+    z = np.random.default_rng(0).normal(size=(d + 1, 40))
+    z[0] = 0.0  # the line's own coordinate
+    sums = np.zeros((4, 40))
+    for seed in range(30):
+        features = Features.draw(d + 1, seed)
+        seen = SlabFeatures.of(z, np.ones((1, 40)), features, np.dtype("float64"))
+        parts = np.split(seen.of_contexts**2, np.cumsum(features.counts)[:-1])
+        for k, part in enumerate(parts):
+            sums[k] += part.sum(axis=0) / features.multiplicities[k] / 30
+    # a sketch of coordinates has the own one too: of squares less 1 it counts 1
+    expected = squared_features(z, np.array([0]))[0]
+    expected[2] += 1
+    np.testing.assert_allclose(sums.mean(axis=1), expected.mean(axis=1), rtol=0.15)

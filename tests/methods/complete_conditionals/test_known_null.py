@@ -1,17 +1,16 @@
-"""Right draws of a single coordinate are simulated: the level, the statistics, what is found."""
+"""Correct draws of a single coordinate are simulated: the level, the statistics, what is found."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
 import steinwise as sw
-from steinwise.calibration.batch_sums import BatchSums
 from steinwise.calibration.batches import even_batches
-from steinwise.calibration.signs import bootstrap_spread
 from steinwise.methods.complete_conditionals import statistic
+from steinwise.methods.complete_conditionals.features import CONTEXTS
 from steinwise.methods.complete_conditionals.known_null import (
     _OutcomeTerms,
-    _pair_form,
+    _over_pairs,
     simulated_calibration,
 )
 from steinwise.methods.complete_conditionals.outcome_sums import OutcomeSums, terms_of_outcomes
@@ -24,16 +23,19 @@ BASES = ("shape", "shift", "tails")
 RARE = 0.02
 
 
-def test_the_sum_over_pairs_and_its_spread():
-    """All pairs of batches one by one, with the spread that the bootstrap has."""
+def sums_of(outcomes: Outcomes, scale: np.ndarray, terms: np.ndarray) -> OutcomeSums:
+    """Of a coordinate without others."""
+    features = np.ones((len(CONTEXTS), len(outcomes.drawn)))
+    return OutcomeSums.of(outcomes, scale, terms, 0.0, features)
+
+
+def test_the_sum_over_pairs():
+    """All pairs of batches one by one."""
     rng = np.random.default_rng(0)
     left, right = rng.normal(size=(2, 1, 7, 3))
     batches = even_batches(1, 14, 7, independent=True)
-    value, spread = _pair_form(left, right)
     matrix = left[0] @ right[0].T
-    assert value[0] == pytest.approx(matrix[batches.allowed].sum())
-    expected = bootstrap_spread(BatchSums(matrix[None, None], batches)) * batches.pairs
-    assert spread[0] == pytest.approx(expected[0, 0])
+    assert _over_pairs(left, right)[0] == pytest.approx(matrix[batches.allowed].sum())
 
 
 def _pvalue(sums, layout, bases, batches, outcomes, seed):
@@ -66,7 +68,7 @@ def test_the_terms_of_outcomes_are_those_of_the_draws():
     """A discrete coordinate's table of terms, from sums over draws, and the shares of its draws."""
     outcomes = _rare(np.array([0, 1, 0, 0]))
     terms = terms_of_outcomes(outcomes, np.array([0.0, 1.0]))
-    made = _OutcomeTerms(OutcomeSums.of(outcomes, terms, 0.0))
+    made = _OutcomeTerms(sums_of(outcomes, np.array([0.0, 1.0]), terms))
     chosen = slice(STEP_TERMS.bases["tails"][0].stop)  # without what follows others: there are none
     np.testing.assert_allclose(made.terms[chosen], terms[chosen, 0], rtol=1e-12)
     drawn = made(np.random.default_rng(0), 500, 40)
@@ -86,7 +88,7 @@ def test_the_level_with_a_rare_outcome():
         terms = terms_of_outcomes(outcomes, np.array([0.0, 1.0]))
         of_draws = terms[:, 0, draws]
         sums = np.add.reduceat(of_draws, batches.bounds[:-1], axis=1).T
-        summary = OutcomeSums.of(outcomes, terms, 0.0)
+        summary = sums_of(outcomes, np.array([0.0, 1.0]), terms)
         hits.append(_pvalue(sums, STEP_TERMS, ("shift", "tails"), batches, summary, seed) <= 0.1)
     low, high = stats.binom(300, 0.1).ppf([1e-4, 1 - 1e-4]) / 300
     assert low / 2 < np.mean(hits) < high
@@ -100,6 +102,47 @@ def test_draws_far_out_do_not_widen_their_own_null():
         draws[:3] = 4.0
         found.append(sw.check(draws, sw.Gaussian([0.0], [[1.0]]), seed=seed).rejected)
     assert sum(found) >= 7
+
+
+@pytest.mark.parametrize("kind", ["shift", "spread"])
+def test_what_is_detectable_is_detected_about_that_often(kind):
+    """Catches a promise that is off by a factor: power 0.8 is 0.6 and more here."""
+    target = sw.Gaussian([0.0], [[1.0]])
+    promised = sw.check(np.random.default_rng(3).normal(size=(300, 1)), target).findings.detectable
+
+    def detected(share):
+        """Of 20, with a share of the promised effect."""
+        shift = share * promised.conditional_shift if kind == "shift" else 0.0
+        spread = 1 + share * (promised.conditional_spread - 1) if kind == "spread" else 1.0
+        draws = [np.random.default_rng([4, seed]).normal(size=(300, 1)) for seed in range(20)]
+        checks = (sw.check(spread * z + shift, target, seed=s) for s, z in enumerate(draws))
+        return sum(check.rejected for check in checks)
+
+    assert detected(1.0) >= 12
+    assert detected(0.5) <= 10
+
+
+@pytest.mark.parametrize("p", [0.5, 0.02])
+def test_terms_that_are_zero_but_for_rounding_say_nothing(p):
+    """Even polynomials of a fair coin: their rounding errors would be judged as a statistic.
+
+    With and without a tiny error of the probabilities, the p-values of all counts are the same.
+    """
+    batches = even_batches(1, 60, 60, independent=True)
+    for ones in (0, 1, 25, 30, 36):
+        draws = np.repeat([1, 0], [ones, 60 - ones])
+        found = []
+        for error in (0.0, 1e-13):
+            outcomes = Outcomes(
+                np.array([0.0, 1.0]), np.tile([1 - p - error, p + error], (60, 1)), draws
+            )
+            scale = np.array([0.0, 1.0])
+            terms = terms_of_outcomes(outcomes, scale)
+            summary = sums_of(outcomes, scale, terms)
+            bases = ("strength", "shift", "tails")
+            sums = terms[:, 0, draws].T
+            found.append(_pvalue(sums, STEP_TERMS, bases, batches, summary, 0))
+        assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(

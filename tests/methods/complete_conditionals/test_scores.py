@@ -126,7 +126,7 @@ def test_dependence_is_named_by_scores() -> None:
     draws = np.random.default_rng(6).normal(size=(600, 3))
     draws[:, 1] = 0.5 * draws[:, 0] + np.sqrt(0.75) * draws[:, 1]
     result = sw.check(draws, STANDARD, method="scores")
-    assert result["x[1]"].verdict.startswith("depends on x[0]")
+    assert result["x[1]"].verdict.startswith("its dependence on x[0] ")
 
 
 def test_quick_is_the_method_scores() -> None:

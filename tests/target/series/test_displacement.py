@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from steinwise.target.series import plan_series
+from steinwise.target.series.plan import MOST_WORK_OF_ONE_PASS
 
 D, POINTS = 12, 3
 GROUP = np.repeat(np.arange(10), 3)
@@ -61,16 +62,17 @@ def coloured_with_steps(x: jax.Array) -> jax.Array:
 THRESHOLDS = [coloured_with_thresholds, coloured_with_a_jump, coloured_with_steps]
 
 
+@pytest.mark.parametrize("most_work", [0, MOST_WORK_OF_ONE_PASS], ids=["groups", "one pass"])
 @pytest.mark.parametrize(
     "log_density",
     [hierarchical, regression, with_branches, with_thresholds, walk, *THRESHOLDS],
 )
-def test_values_along_coordinates(log_density) -> None:
+def test_values_along_coordinates(log_density, most_work) -> None:
     """Catches a value that is not moved, and entries that are summed up for the wrong line."""
     rng = np.random.default_rng(2)
     x, steps = rng.normal(size=(20, D)), rng.normal(size=(20, D, POINTS))
     with jax.enable_x64(True):
-        found = plan_series(log_density, D, 2).coordinate_values(x, steps)
+        found = plan_series(log_density, D, 2, most_work).coordinate_values(x, steps)
         moved = x[:, None, None] + steps[..., None] * np.eye(D)[:, None]
         expected = jax.vmap(log_density)(jnp.asarray(moved.reshape(-1, D)))
     np.testing.assert_allclose(found.ravel(), expected, rtol=1e-12, atol=1e-12)

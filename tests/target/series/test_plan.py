@@ -63,6 +63,39 @@ def test_directions():
     assert_close(found, nested_derivatives(log_density, x, directions, 4))
 
 
+@pytest.mark.parametrize("name", ["schools", "volatility"])
+def test_one_pass_for_coordinates_and_directions(name):
+    """Catches lines that fill up a pass and are not cut off, and a second pass that is compiled."""
+    log_density, d = MODELS[name]
+    rng = np.random.default_rng(3)
+    x, directions = 0.4 * rng.normal(size=(2, d)), rng.normal(size=(3, d))
+    steps = rng.normal(size=(2, d, 5))
+    with precision():
+        plan = plan_series(log_density, d, 4)
+    assert plan.one_pass
+    by_group = make_plan(log_density, d, 4)
+    assert not by_group.one_pass
+    assert_close(plan.coordinate_series(x), by_group.coordinate_series(x))
+    assert_close(plan.direction_series(x, directions), by_group.direction_series(x, directions))
+    assert plan.direction_cost(3) == pytest.approx(3 / d * plan.cost)
+    for found, expected in (
+        (plan.coordinate_values(x, steps), by_group.coordinate_values(x, steps)),
+        (
+            plan.direction_values(x, directions, steps[:, :3]),
+            by_group.direction_values(x, directions, steps[:, :3]),
+        ),
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_pass_that_is_not_small_is_left_to_groups():
+    """Catches one pass along all coordinates where groups take far less time to run."""
+    scales = np.linspace(1, 2, 40_000)
+    with precision():
+        plan = plan_series(lambda x: jnp.sum(jnp.exp(-scales * jnp.sum(x**2))), 2, 8)
+    assert not plan.one_pass
+
+
 def test_directions_need_every_coordinate():
     plan = make_plan(lambda x: jax.lax.cummax(x).sum(), 2)
     assert not plan.supported.any()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from steinwise._internal.threads import one_blas_thread
 from steinwise.methods.complete_conditionals.features import CONTEXTS, SKETCHES, Features
@@ -60,6 +60,14 @@ class Sums(NamedTuple):
         )
         return Sums(alone, dependence, on_size, interaction, self.of_single, self.of_pairs)
 
+    def combined(self, matrix: Float[np.ndarray, "c term term"]) -> "Sums":
+        """With terms that are combinations of these, in all contexts; single ones stay."""
+        by_line = matrix.astype(self.alone.dtype)
+        alone, dependence, on_size, interaction = (
+            by_line @ array for array in self[: len(CONTEXTS)]
+        )
+        return Sums(alone, dependence, on_size, interaction, self.of_single, self.of_pairs)
+
     def part(self, batches: slice, lines: slice = slice(None)) -> "Sums":
         """A view of some batches and lines."""
         return Sums(*(array[batches, lines] for array in self))
@@ -99,7 +107,6 @@ class SlabFeatures:
     along: Float[np.ndarray, "sum n"] | None  # sums of coordinates whose products are sketches
 
     @classmethod
-    @one_blas_thread
     def of(
         cls,
         others: Float[np.ndarray, "d n"],
@@ -147,7 +154,6 @@ class SlabFeatures:
         return left @ right.transpose(1, 0, 2)[..., None]
 
 
-@one_blas_thread
 def add_products(
     out: Sums,
     terms: Float[np.ndarray, "term c n"],
@@ -161,18 +167,13 @@ def add_products(
     the sums.
     """
     by_line = np.ascontiguousarray(np.swapaxes(terms, 0, 1))
-    features = seen.features
-
-    def without(coordinates: Int[np.ndarray, " f"]) -> Bool[np.ndarray, "c f"]:
-        return coordinates != own[:, None]
-
+    features, lines = seen.features, np.arange(len(own))
     joint = seen.summed(by_line, seen.of_contexts)
     contexts = np.split(joint, np.cumsum(features.counts)[:-1], axis=-1)
-    one, other = features.pairs.T
-    of_others = without(one) & without(other)
+    of_others = (features.pairs != own[:, None, None]).all(axis=-1)
     if features.signs is None:
         for single in contexts[1:3]:
-            single[:, np.arange(len(own)), :, own] = 0.0
+            single[:, lines, :, own] = 0.0
     if seen.along is None:
         contexts[3] *= of_others[:, None]
     else:
@@ -182,7 +183,8 @@ def add_products(
     if len(seen.of_single):
         sums = seen.summed(by_line[:, layout.single], seen.of_single)
         sums = sums.reshape(*sums.shape[:3], 2, len(features.alone))
-        sums *= without(features.alone)[:, None, None]
+        line, mine = np.nonzero(features.alone == own[:, None])
+        sums[:, line, :, :, mine] = 0.0
         np.add(out.of_single, sums, out=out.of_single)
     place = by_line[:, layout.place : layout.place + 1]
     np.add(out.of_pairs, seen.summed(place, seen.of_pairs)[:, :, 0] * of_others, out=out.of_pairs)
@@ -204,17 +206,15 @@ def _correct_sketches(
     features, dtype = seen.features, seen.z.dtype
     assert features.pair_signs is not None
     assert seen.along is not None
-    one, other = features.pair_signs.astype(dtype)
+    signs = features.pair_signs[:, own].astype(dtype)
     mine = seen.z[own]
     of_mine = terms * mine[:, None]
-    by_one, by_other = np.split(seen.summed(of_mine, seen.along), 2, axis=-1)
+    by_sums = seen.summed(of_mine, seen.along)
     twice = seen.summed_each(of_mine, mine)
-    s, t = one[own][:, None], other[own][:, None]
-    by_other *= s
-    by_one *= t
-    interaction -= by_other
-    interaction -= by_one
-    interaction += 2 * s * t * twice
+    by_sums *= np.concatenate(signs[::-1], axis=-1)[:, None]
+    interaction -= by_sums[..., :SKETCHES]
+    interaction -= by_sums[..., SKETCHES:]
+    interaction += 2 * (signs[0] * signs[1])[:, None] * twice
     if features.signs is not None:
         s, t = features.signs[:, own, None].astype(dtype)
         dependence -= s * seen.summed_each(terms, mine)

@@ -8,6 +8,7 @@ from scipy.special import ndtri
 
 from steinwise.calibration.batch_plan import BatchPlan
 from steinwise.calibration.batch_sums import ExpectedSquares
+from steinwise.methods.complete_conditionals.known_null import threshold_of_kind
 from steinwise.methods.complete_conditionals.normal_map import NormalMap
 from steinwise.methods.complete_conditionals.sources import (
     AbstractSource,
@@ -15,7 +16,7 @@ from steinwise.methods.complete_conditionals.sources import (
     FollowedLines,
     terms_and_moments,
 )
-from steinwise.methods.complete_conditionals.terms import terms_of
+from steinwise.methods.complete_conditionals.terms import BASE_TERMS, terms_of
 from steinwise.orbits.places import Places
 from steinwise.results.misfit import Effect
 
@@ -47,6 +48,27 @@ def detectable(
 
     shift = _first_positive(lambda shift: surplus(GRID + shift))
     excess = _first_positive(lambda excess: surplus(GRID * (1 + excess)))
+    return Effect(shift, 1 + excess)
+
+
+def detectable_by_simulation(threshold: float, draws: int, bases: Sequence[str]) -> Effect:
+    """The same where correct draws are simulated: by the first two Hermite polynomials alone.
+
+    They are looked at with "shift" and "tails", which must be among the bases.
+    """
+
+    def first_found(order: int, base: str, z: Callable[[float], np.ndarray]) -> float:
+        decides = threshold_of_kind(threshold, base, bases)
+
+        def surplus(size: float) -> float:
+            term = _terms_of_places(z(size))[BASE_TERMS["tails"][0]][order]
+            low = abs(term.mean()) * np.sqrt(draws) + ndtri(1 - POWER) * term.std()
+            return float(low) - decides
+
+        return _first_positive(surplus)
+
+    shift = first_found(0, "shift", lambda shift: GRID + shift)
+    excess = first_found(1, "tails", lambda excess: GRID * (1 + excess))
     return Effect(shift, 1 + excess)
 
 

@@ -87,6 +87,7 @@ class TransportedEvidence(Evidence):
     interrupted: bool  # before lines were followed, so that there are scores only
     ends: bool  # the density, at edges among the draws: scores were left out
     modes: ModeCounts | None  # of the draws, where several modes were found
+    simulated: bool  # correct draws, of which there is a single coordinate
 
     @property
     def leading(self) -> tuple[LineFindings, ...]:

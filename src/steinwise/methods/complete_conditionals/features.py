@@ -64,6 +64,15 @@ class Features:
     def count(self) -> int:
         return sum(self.counts)
 
+    @property
+    def multiplicities(self) -> list[float]:
+        """How often the square of each feature counts in the sum over its context, on average.
+
+        A sketch of products has both orders of each.
+        """
+        single = 1 if self.signs is None else LINEAR_SKETCHES
+        return [1.0, single, single, 1.0 if self.pair_signs is None else 2 * SKETCHES]
+
     def bytes_per_line(self, terms: int, batch: int, dtype: str) -> int:
         """Of the sums."""
         each = terms * self.count + 4 * len(self.alone) + len(self.pairs)
@@ -74,6 +83,17 @@ class Features:
         if context == "interaction":
             return self.pairs[feature % len(self.pairs)]
         return self.alone[[feature % len(self.alone)]]
+
+
+def squared_features(
+    others: Float[np.ndarray, "d n"], own: Int[np.ndarray, " c"]
+) -> Float[np.ndarray, "c context n"]:
+    """The sum of the squares of all features of a context, along the line of each coordinate."""
+    squares = others**2
+    mine = squares[own]
+    rest, fourth = squares.sum(axis=0) - mine, (squares**2).sum(axis=0) - mine**2
+    on_size = ((squares - 1) ** 2).sum(axis=0) - (mine - 1) ** 2
+    return np.stack([np.ones_like(mine), rest, on_size, (rest**2 - fourth) / 2], axis=1)
 
 
 def most_looked_at(d: int, looks: int) -> int:

@@ -9,11 +9,11 @@ from jaxtyping import Float
 from steinwise._internal.memory import chunks
 from steinwise.calibration.batch_sums import BatchSums, KnownSquares
 from steinwise.calibration.batches import Batches
-from steinwise.calibration.signs import squares_of_signs
 from steinwise.methods.complete_conditionals.batch_products import Sums, products
 from steinwise.methods.complete_conditionals.evidence import DroppedSetting, SourceUse
-from steinwise.methods.complete_conditionals.features import Features
+from steinwise.methods.complete_conditionals.features import CONTEXTS, Features
 from steinwise.methods.complete_conditionals.line_sets import LineSet
+from steinwise.methods.complete_conditionals.outcome_sums import OutcomeSums
 from steinwise.methods.complete_conditionals.score_moments import ScoreMoments
 from steinwise.methods.complete_conditionals.settings import (
     WEIGHTS,
@@ -22,9 +22,12 @@ from steinwise.methods.complete_conditionals.settings import (
     single_family,
 )
 from steinwise.methods.complete_conditionals.slab_pass import PassResult
-from steinwise.methods.complete_conditionals.sources import FiniteOrbits
+from steinwise.methods.complete_conditionals.sources import FiniteOrbits, LineSummary
+from steinwise.methods.complete_conditionals.terms import TermLayout
 
 LINES_PER_BLOCK = 64  # whose bootstraps exist at the same time
+# of the unusual outcomes of two discrete coordinates, for one feature to be looked at by itself
+LEAST_COINCIDENCES = 5.0
 
 
 def line_blocks(
@@ -40,8 +43,9 @@ def line_blocks(
         sums = result.sums.part(reached, part)
         if isinstance(result.summary, ScoreMoments):
             sums = sums.scaled(result.summary.term_scale[:, part])
+        if isinstance(result.summary, OutcomeSums):
+            sums = sums.combined(result.summary.standardising[part])
         labels = lines.labels[part]
-        known = _known_squares(use, sums, result, part)
         by_family = families(source.name, use.bases, contexts, lines)
         for family, settings in by_family.items():
             values = products(sums, source.layout, settings)
@@ -50,7 +54,6 @@ def line_blocks(
                 dropped = []  # a coordinate that is certain given the others says nothing
             weights = WEIGHTS[lines.group] if family.endswith("alone") else (1.0, 1.0)
             expected = source.expected_squares(settings, result.batches, lines.held_out)
-            chosen = [use.bases.index(base) for base, _ in settings]
             block = BatchSums(
                 values,
                 result.batches,
@@ -58,7 +61,7 @@ def line_blocks(
                 lines.group,
                 *weights,
                 expected=expected,
-                known=None if known is None else known.of_settings(chosen),
+                known=_known_squares(sums, source.layout, settings, features, result.summary, part),
             )
             yield block, dropped
         if lines.group == "directions":
@@ -66,21 +69,41 @@ def line_blocks(
         for context in available_contexts(contexts, lines):
             if context != "alone":  # single terms with single features: they name partners
                 single = sums.singles(features, source.layout, context)
+                if isinstance(result.summary, OutcomeSums):
+                    common = result.summary.coincidences[part] >= LEAST_COINCIDENCES
+                    single = np.where(common[:, None, None], single, 0.0)
                 family = single_family(source.name, context)
-                of_place = None if known is None else known.of_settings([0])
                 block = _single_features(single, family, lines, result.batches)
-                yield replace(block, known=of_place), []
+                # of a mean the root would do; but few unusual outcomes make it skewed as well
+                whole = [("shift", context)]
+                known = _known_squares(sums, source.layout, whole, features, result.summary, part)
+                yield replace(block, known=known), []
 
 
 def _known_squares(
-    use: SourceUse, sums: Sums, result: PassResult, part: slice
+    sums: Sums,
+    layout: TermLayout,
+    settings: Sequence[tuple[str, str]],
+    features: Features,
+    summary: LineSummary,
+    part: slice,
 ) -> KnownSquares | None:
-    """Of every base alone, which stands for all contexts: the same draws are rare in each."""
-    known = use.source.known_squares(result.summary, use.bases, result.batches)
-    if known is None:
+    """Of discrete coordinates: how large batch sums are, and how large those of correct draws are.
+
+    The spread of a statistic is in proportion to the sum over batches of the squared norms of their
+    sums. Each setting has its own: where the unusual outcomes of two coordinates never coincide,
+    "dependence" has next to no spread though either coordinate alone has some.
+    """
+    if not isinstance(summary, OutcomeSums):
         return None
-    alone = products(sums, use.source.layout, [(base, "alone") for base in use.bases])
-    return KnownSquares(known[:, part], squares_of_signs(BatchSums(alone, result.batches)))
+    observed, known = [], []
+    for base, context in settings:
+        terms = sums.of(context)[:, :, layout.bases[base][0]].astype(float)
+        observed.append(np.einsum("gctf,gctf->c", terms, terms))
+        number = CONTEXTS.index(context)
+        size = summary.known_sizes(base, number)[part]
+        known.append(size * features.multiplicities[number])
+    return KnownSquares(np.stack(known) ** 2, np.stack(observed) ** 2)
 
 
 def _drop_unusable(

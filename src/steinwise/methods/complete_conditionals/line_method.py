@@ -17,14 +17,17 @@ from steinwise.calibration.pvalues import EXACT_SHARE, Calibration
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.methods.base import AbstractFitted, AbstractMethod, Evidence
-from steinwise.methods.complete_conditionals.detectable import TERMS_OF_NORMAL, detectable
-from steinwise.methods.complete_conditionals.effects import NormalScoreSums
-from steinwise.methods.complete_conditionals.evidence import (
-    LineFindings,
-    SourceUse,
-    TransportedEvidence,
-)
+from steinwise.methods.complete_conditionals.evidence import SourceUse, TransportedEvidence
 from steinwise.methods.complete_conditionals.features import CONTEXTS
+from steinwise.methods.complete_conditionals.line_findings import (
+    coordinate_pit,
+    coordinate_results,
+    detectable_alone,
+    direction_pit,
+    direction_weights,
+    mean_evaluations,
+    outcomes_by_name,
+)
 from steinwise.methods.complete_conditionals.line_sets import (
     DISCRETE,
     LineSet,
@@ -34,14 +37,9 @@ from steinwise.methods.complete_conditionals.line_sets import (
 )
 from steinwise.methods.complete_conditionals.mode_family import SearchedModes
 from steinwise.methods.complete_conditionals.mode_findings import modes_found
-from steinwise.methods.complete_conditionals.outcome_sums import OutcomeSums
 from steinwise.methods.complete_conditionals.outliers import outlier_tail
 from steinwise.methods.complete_conditionals.score_terms import SCORE_TERMS
-from steinwise.methods.complete_conditionals.settings import (
-    alone_family,
-    available_contexts,
-    families,
-)
+from steinwise.methods.complete_conditionals.settings import available_contexts, families
 from steinwise.methods.complete_conditionals.sources import FiniteOrbits
 from steinwise.methods.complete_conditionals.statistic import (
     Follow,
@@ -49,11 +47,8 @@ from steinwise.methods.complete_conditionals.statistic import (
     step_between_followed,
 )
 from steinwise.methods.statistics import AbstractStatistic
-from steinwise.results.coordinate import CoordinateResult
 from steinwise.results.findings import EffortSpent, Findings
-from steinwise.results.misfit import Effect
 from steinwise.results.modes import ModesFound
-from steinwise.results.outcomes import OutcomeShares
 from steinwise.target import AbstractTarget, ScoresAtDraws, Unconstrained, on_real_line
 from steinwise.target.support import AbstractSupport, supports_of
 
@@ -268,19 +263,19 @@ class FittedLineMethod(AbstractFitted[AbstractLineMethod]):
         leading = evidence.leading
         use = leading[0].use
         kept, samples = use.kept, use.samples
-        followed = use.source.pictured
+        followed, found = use.source.pictured, (evidence, calibration, self.samples)
         return Findings(
-            coordinates=self._coordinates(evidence, calibration, plan, alpha),
-            detectable=self._detectable(evidence, plan, calibration, alpha),
-            evaluations=_evaluations(leading),
+            coordinates=coordinate_results(*found, self.method.contexts, plan, alpha),
+            detectable=detectable_alone(*found, self.line_sets[0], plan, alpha),
+            evaluations=mean_evaluations(leading),
             effort=self._effort(statistic, use, ends=evidence.ends),
-            pit=_coordinate_pit(leading) if followed else None,
-            direction_pit=_direction_pit(leading, kept) if followed else None,
-            directions=_direction_weights(leading),
+            pit=coordinate_pit(leading) if followed else None,
+            direction_pit=direction_pit(leading, kept) if followed else None,
+            directions=direction_weights(leading),
             outlier_bound=-np.log10(alpha * EXACT_SHARE / (self.samples.n * statistic.line_count)),
             x=self.space.from_line(samples.take(kept[: len(leading[0].kept)])),
             x_names=samples.names,
-            outcomes=_outcomes(leading),
+            outcomes=outcomes_by_name(leading),
             density_ends=evidence.ends,
             modes=self._modes(statistic, evidence, calibration, alpha),
             draw_index=replace(samples.draw_index, rows=kept),
@@ -312,123 +307,3 @@ class FittedLineMethod(AbstractFitted[AbstractLineMethod]):
             return None  # there is no more to look at
         step = step_between_followed(self.samples.n)
         return EffortSpent(self.samples.n, 0, -(-self.samples.n // step))
-
-    def _coordinates(
-        self,
-        evidence: TransportedEvidence,
-        calibration: Calibration,
-        plan: BatchPlan,
-        alpha: float,
-    ) -> tuple[CoordinateResult, ...]:
-        """The verdicts on all coordinates in their order, then on directions."""
-        results, order, k = [], [], 0
-        for leading in evidence.leading:
-            directions = leading.lines.group == "directions"
-            order += (leading.lines.own + directions * self.samples.dim).tolist()
-            effects = leading.summary.effects
-            for j, name in enumerate(leading.lines.labels):
-                misfit = None
-                if calibration.adjusted_pvalues[k] <= alpha:
-                    findings, context = self._decided(evidence, leading, calibration.deciding[k])
-                    names = self.samples.names
-                    partners = findings.partners(j, context, calibration, names, alpha)
-                    misfit = leading.summary.line(j).misfit(context, partners, plan)
-                results.append(
-                    CoordinateResult(
-                        name=name,
-                        value=float(calibration.values[k]),
-                        pvalue=float(calibration.coordinate_pvalues[k]),
-                        adjusted_pvalue=float(calibration.adjusted_pvalues[k]),
-                        effect=effects[j],
-                        misfit=misfit,
-                    )
-                )
-                k += 1
-        return tuple(results[i] for i in np.argsort(order, kind="stable"))
-
-    def _decided(
-        self, evidence: TransportedEvidence, leading: LineFindings, deciding: tuple[str, int]
-    ) -> tuple[LineFindings, str]:
-        """The findings and the context of the setting that decided on a line."""
-        family, setting = deciding
-        source, _, rest = family.partition(": ")
-        findings = next(
-            f
-            for f in evidence.found
-            if f.use.source.name == source and f.lines.group == leading.lines.group
-        )
-        settings = families(source, findings.use.bases, self.method.contexts, findings.lines)
-        if family not in settings:
-            return findings, rest
-        base, context = settings[family][setting]
-        return findings, "dependence" if base == "strength" and context == "alone" else context
-
-    def _detectable(
-        self,
-        evidence: TransportedEvidence,
-        plan: BatchPlan,
-        calibration: Calibration,
-        alpha: float,
-    ) -> Effect | None:
-        """What would have been found of a coordinate by itself, where that is looked at.
-
-        Unknown with noisy scores: how much the noise hides depends on it.
-        """
-        if evidence.found[0].use.source.target.noisy:
-            return None
-        found = []
-        for use in {findings.use.source.name: findings.use for findings in evidence.found}.values():
-            alone = calibration.families.get(alone_family(use.source.name, self.line_sets[0]))
-            if alone is None or use.source.name not in TERMS_OF_NORMAL:
-                continue
-            threshold = float(np.quantile(alone.null, 1 - alpha))
-            settings = [(base, "alone") for base in use.bases]
-            batches = plan.batches.of_every(use.step, self.samples.n_draws)
-            expected = use.source.expected_squares(settings, batches, 0)
-            some = replace(plan, effective_draws=plan.effective_draws / use.step)
-            found.append(detectable(threshold, some, use.source, use.bases, expected))
-        if not found:
-            return None
-        shifts, spreads = zip(*found, strict=True)
-        return Effect(min(shifts), min(spreads))
-
-
-def _evaluations(found: tuple[LineFindings, ...]) -> float | None:
-    """Evaluations of the log density on a line, on average; None if no lines were followed."""
-    kinds = NormalScoreSums, OutcomeSums
-    sums = [f.summary for f in found if isinstance(f.summary, kinds)]
-    if not sums:
-        return None
-    spent = sum(one.evaluations.sum() for one in sums)
-    return float(spent / sum(one.draws.sum() for one in sums))
-
-
-def _direction_weights(found: tuple[LineFindings, ...]) -> np.ndarray | None:
-    """The weights of the coordinates in the directions that were followed."""
-    along = [findings.lines for findings in found if findings.lines.group == "directions"]
-    return along[0].weights if along else None
-
-
-def _coordinate_pit(found: tuple[LineFindings, ...]) -> np.ndarray:
-    """u along the coordinates, in their order."""
-    of_coordinates = [findings for findings in found if findings.lines.group != "directions"]
-    order = np.argsort(np.concatenate([findings.lines.own for findings in of_coordinates]))
-    return np.concatenate([findings.kept for findings in of_coordinates], axis=1)[:, order]
-
-
-def _direction_pit(found: tuple[LineFindings, ...], kept: np.ndarray) -> np.ndarray | None:
-    """u along directions, without the draws that the directions were taken from."""
-    for findings in found:
-        if findings.lines.group == "directions":
-            return findings.kept[findings.lines.tested(kept) > 0]
-    return None
-
-
-def _outcomes(found: tuple[LineFindings, ...]) -> dict[str, OutcomeShares]:
-    """How often each value of a discrete coordinate was drawn, by the coordinate's name."""
-    outcomes: dict[str, OutcomeShares] = {}
-    for findings in found:
-        if isinstance(findings.summary, OutcomeSums):
-            shares = findings.summary.shares
-            outcomes |= dict(zip(findings.lines.labels, shares, strict=True))
-    return outcomes

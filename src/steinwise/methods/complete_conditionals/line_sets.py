@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from steinwise._internal.indices import evenly_spaced_indices
+from steinwise._internal.orientation import oriented
 from steinwise._internal.threads import one_blas_thread
 from steinwise.draws.normal_scores import NormalScores
 from steinwise.draws.samples import Samples
@@ -219,8 +220,7 @@ def direction_lines(
     vectors = np.zeros((len(leading_vectors), samples.dim))
     vectors[:, moved] = leading_vectors
     sd = np.where(sd > 0, sd, 1.0)
-    leading = np.argmax(np.abs(vectors), axis=1)
-    vectors = vectors * np.sign(vectors[np.arange(len(vectors)), leading])[:, None]
+    vectors = oriented(vectors)
     chance = (1 + np.sqrt(d / len(part))) ** 2  # the edge of the Marchenko-Pastur distribution
     count = min(int((values > chance).sum()), most_directions(d))
     if count == 0:

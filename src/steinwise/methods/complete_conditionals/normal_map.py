@@ -23,6 +23,7 @@ STEP = 0.45
 # normal and no map of the family fits; at 1.02 it is close to a straight line.
 LEAST_GAPS = 1.02
 LEAST_INNER_GAP = 1e-3  # of the range of the quantiles: ties may leave none
+LARGEST_SQUARED = 1e150  # in units of the scale: its square is a float
 OUTER, OUTER_NORMAL = (0.1, 0.5, 0.9), 2.5631  # quantiles of z, and their distance for N(0, 1)
 
 
@@ -69,7 +70,8 @@ class NormalMap(NamedTuple):
         scale = 2 * inner * product / ((both - 2) * np.sqrt(both + 2))
         centre = (quantiles[1] + quantiles[2]) / 2 + inner * (lower - upper) / (2 * (both - 2))
         fitted = cls(centre, scale, bend, offset, np.ones_like(scale))
-        low, middle, high = fitted._bent(quantiles_of_sorted(positions, np.array(OUTER)))
+        outer = fitted._straight(quantiles_of_sorted(positions, np.array(OUTER)))
+        low, middle, high = fitted._bent(outer)
         width = (high - low) / OUTER_NORMAL
         return fitted._replace(offset=offset + middle, width=np.where(width > 0, width, 1.0))
 
@@ -83,12 +85,14 @@ class NormalMap(NamedTuple):
         self, positions: Float[np.ndarray, "n c"], scores: Float[np.ndarray, "n c"]
     ) -> tuple[Float[np.ndarray, "n c"], Float[np.ndarray, "n c"]]:
         """z, and the derivative of the log density of z: the score of the mapped density."""
-        y = (positions - self.centre) / self.scale
-        root = np.hypot(1.0, y)
+        y = self._straight(positions)
+        root = np.sqrt(1 + y**2)
         unit = self.width / self.bend
         mapped_scores = unit * (scores * self.scale * root + y / root)
-        return self._bent(positions) / self.width, mapped_scores
+        return self._bent(y) / self.width, mapped_scores
 
-    def _bent(self, positions: Float[np.ndarray, "n c"]) -> Float[np.ndarray, "n c"]:
-        y = (positions - self.centre) / self.scale
-        return self.bend * np.arcsinh(y) - self.offset
+    def _straight(self, positions: Float[np.ndarray, "n c"]) -> Float[np.ndarray, "n c"]:
+        return np.clip((positions - self.centre) / self.scale, -LARGEST_SQUARED, LARGEST_SQUARED)
+
+    def _bent(self, straight: Float[np.ndarray, "n c"]) -> Float[np.ndarray, "n c"]:
+        return self.bend * np.arcsinh(straight) - self.offset

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 
 from steinwise._internal.memory import chunks
 from steinwise._internal.run_options import RunOptions
+from steinwise._internal.threads import one_blas_thread
 from steinwise.calibration.batch_plan import MIN_BATCHES
 from steinwise.calibration.batches import Batches
 from steinwise.draws.samples import Samples
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 # lines followed in one call, each through a draw, and of how many coordinates: the arrays of one
 # call stay in the processor's cache
-LINES_AT_ONCE, LINES_TOGETHER = 2**14, 64
-SUMS_AT_ONCE = 2**22  # bytes of sums, for the same reason
+LINES_AT_ONCE, LINES_TOGETHER = 2**14, 32
+SUMS_AT_ONCE = 2**21  # bytes of sums, for the same reason
 SLAB_LINES = 2**14  # of a slab at least, as many as are followed in one call; progress follows each
 SLAB_SHARE = 64  # a slab's arrays each take at most this part of the memory
 MOST_SLAB_BYTES = 2**24
@@ -58,10 +59,12 @@ class SlabResult(NamedTuple):
     kept: np.ndarray
 
 
-def slab_rows(n: int, dim: int, lines: int, memory: int, slabs: int = 1) -> int:
+def slab_rows(
+    n: int, dim: int, lines: int, memory: int, slabs: int = 1, slabs_of_much: int = 20
+) -> int:
     """Rows of a slab: as many as memory allows, and few enough to show progress.
 
-    `slabs` are at least as many as there should be.
+    `slabs` are at least as many as there should be, `slabs_of_much` where there are many lines.
 
     >>> slab_rows(4000, 10, 10, 2**30), slab_rows(2000, 100, 100, 2**30)
     (1638, 163)
@@ -69,7 +72,28 @@ def slab_rows(n: int, dim: int, lines: int, memory: int, slabs: int = 1) -> int:
     100
     """
     most = min(memory // SLAB_SHARE, MOST_SLAB_BYTES) // (8 * max(dim, lines))
-    return max(1, min(most, max(-(-n // 20), SLAB_LINES // lines), -(-n // slabs)))
+    return max(1, min(most, max(-(-n // slabs_of_much), SLAB_LINES // lines), -(-n // slabs)))
+
+
+def slab_spans(batches: Batches, rows: int) -> list[slice]:
+    """Slabs of at most so many rows, which end with a batch if one ends in their second half.
+
+    Each slab adds to the sums of all batches that it touches, which are larger than its draws where
+    there are many lines.
+
+    >>> from steinwise.calibration.batches import even_batches
+    >>> spans = slab_spans(even_batches(1, 100, 4, independent=True), 30)
+    >>> [(span.start, span.stop) for span in spans]
+    [(0, 25), (25, 50), (50, 75), (75, 100)]
+    """
+    bounds, spans, start = batches.bounds, [], 0
+    while start < bounds[-1]:
+        stop = min(start + rows, int(bounds[-1]))
+        last = int(bounds[np.searchsorted(bounds, stop, side="right") - 1])
+        stop = last if last - start > rows // 2 else stop
+        spans.append(slice(start, stop))
+        start = stop
+    return spans
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,10 +121,9 @@ class SlabPass:
         summary = self.source.nothing(count)
         kept = np.full((len(self.kept), count if self.source.pictured else 0), np.nan)
         done = 0
+        rows = slab_rows(samples.n, samples.dim, count, self.run.memory, slabs, self.source.slabs)
         try:
-            for span, slab in samples.map_scored_slabs(
-                on_slab, slab_rows(samples.n, samples.dim, count, self.run.memory, slabs)
-            ):
+            for span, slab in samples.map_scored_slabs(on_slab, slab_spans(self.batches, rows)):
                 if slab.sums is not None:
                     sums.part(slab.touched).add(slab.sums)
                 summary = summary.joined(slab.summary)  # type: ignore[arg-type]  # of one source
@@ -153,6 +176,7 @@ class SlabPass:
         shown = seen.shown[self.kept[kept] - start]
         return SlabResult(span, kept.start, own, seen.summary, shown)
 
+    @one_blas_thread
     def _add(
         self,
         sums: Sums,

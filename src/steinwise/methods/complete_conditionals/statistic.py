@@ -223,6 +223,7 @@ class TransportedStatistic(AbstractStatistic):
             interrupted,
             ends,
             modes,
+            simulated is not None,
         )
         kinds = NormalScoreSums, OutcomeSums
         sums = [f.summary for f in evidence.leading if isinstance(f.summary, kinds)]
@@ -233,7 +234,7 @@ class TransportedStatistic(AbstractStatistic):
         return replace(evidence, calibration=evidence.calibration.joined_with(exact))
 
     def _null_is_known(self, use: SourceUse) -> bool:
-        """Whether places of right draws are independent, and all that there is to see."""
+        """Whether places of correct draws are independent, and all that there is to see."""
         alone = self.samples.dim == 1 and self.samples.independent and self.modes is None
         all_lines = use.step == 1 and use.source.name != "scores"
         return alone and all_lines and self.samples.n <= MOST_DRAWS
@@ -298,7 +299,8 @@ class TransportedStatistic(AbstractStatistic):
         followed = isinstance(use.source, FollowedLines)
         if not (followed and self.run.shows_progress) or use.samples.on_cluster:
             return 1
-        seconds = seconds_ahead(use.source, self.line_sets, use.samples)
+        with self.run.stage(PROGRESS["first lines"]):
+            seconds = seconds_ahead(use.source, self.line_sets, use.samples)
         if seconds is None:
             return 1
         fewer = -(-self.samples.n // step_between_followed(self.samples.n))

@@ -12,7 +12,8 @@ averages find 0.90.
 The same times h, the mean of the coordinate given the others, has mean zero as well: h depends on
 the others alone. It shows whether the coordinate follows the others as strongly as it should, in
 one function where the others one by one are many: of an Ising model of 25 spins whose coupling is a
-tenth too strong, 1000 draws, it finds 0.95 where they find 0.20.
+tenth too strong, 1000 draws, it finds 0.95 where they find 0.20. What h is centred and scaled by
+must depend on the others alone too: `standardising` sees to that when all draws have been seen.
 """
 
 import math
@@ -69,6 +70,33 @@ def step_terms(
         out[COSINE_TERMS + b - 1] = average / math.sqrt(math.factorial(b))
     out[_STRENGTH] = out[_COSINE] * h[:, None]
     return out
+
+
+def standardising(
+    centre: Float[np.ndarray, " c"], unit: Float[np.ndarray, " c"]
+) -> Float[np.ndarray, "c term term"]:
+    """What takes terms with h to those with (h - centre) / unit; the others stay as they are."""
+    matrix = np.tile(np.eye(STEP_TERMS.count), (len(centre), 1, 1))
+    matrix[:, _STRENGTH, _STRENGTH] /= unit[:, None, None]
+    matrix[:, _STRENGTH, _COSINE] = -(centre / unit)[:, None, None] * np.eye(COSINE_TERMS)
+    return matrix
+
+
+VARIANCES = 4  # that `term_variances` gives
+
+
+def term_variances(
+    terms: Float[np.ndarray, "term n k"],
+    p: Float[np.ndarray, "n k"],
+    h: Float[np.ndarray, " n"],
+) -> Float[np.ndarray, "4 n"]:
+    """The variances of the terms of each draw, summed over a base: of cosines, of these times h and
+    times h^2, of Hermite polynomials.
+    """
+    cosine, hermite = (
+        np.einsum("tnk,tnk,nk->n", terms[base], terms[base], p) for base in (_COSINE, _HERMITE)
+    )
+    return np.stack([cosine, cosine * h, cosine * h**2, hermite])
 
 
 def _normal_score(below: np.ndarray, above: np.ndarray) -> np.ndarray:

@@ -64,7 +64,7 @@ PLACE_TERMS = TermLayout(
     slice(_COSINE.start, _COSINE.start + 2),
     {"shift": 1 / ORDERS[:COSINE_TERMS]},
 )
-# the mean square of <m(u), o(u')> of two right draws, for bases whose terms are skewed
+# the mean square of <m(u), o(u')> of two correct draws, for bases whose terms are skewed
 SKEWED = {"tails": HERMITE_TERMS}
 # the integral over v of a function on the quantiles, times a cosine of v
 WAVES = np.sqrt(2) * np.cos(np.pi * MIDPOINTS[:, None] * ORDERS) / QUANTILES

@@ -1,4 +1,4 @@
-"""Short chains at each mode that do not leave it: what they see of its centre, spread and mass.
+"""Short chains at each mode that do not leave it.
 
 Hamiltonian Monte Carlo, in coordinates in which the mode has unit curvature, all modes and walkers
 at once. A step that ends nearer to another mode is refused, so that the chains of a mode sample p
@@ -10,64 +10,33 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from steinwise._internal.random import stream
 from steinwise.orbits.modes.maps import ModeMaps
 from steinwise.target import AbstractTarget
 
 WALKERS = 32  # chains at each mode
-WARM_UP, SHAPE, MASS = 15, 20, 20  # steps: to arrive, for centre and spread, for the mass
+WARM_UP = 15  # steps to arrive
 LEAPS = 5  # leapfrog steps in each
 # Of a leapfrog step, where a mode is normal: five cover about a quarter of a period, after which
 # the next point is almost independent of the last.
 LARGEST_LEAP = 0.3
 WANTED_ACCEPTANCE = 0.7
-DRAWS_PER_EFFECTIVE = 2.0  # of chains whose next point is almost independent of the last
 
 
 class LocalDraws(NamedTuple):
-    """Draws of each mode."""
+    """Draws of each mode, each worth about half an independent one."""
 
     x: Float[np.ndarray, "step k walker d"]
     inside: Bool[np.ndarray, "step k walker"]  # whether a draw is in its own mode
-    acceptance: Float[np.ndarray, " k"]
+    acceptance: Float[np.ndarray, " k"]  # of the points that were proposed
 
 
-def shaped_maps(target: AbstractTarget, maps: ModeMaps, seed: object, memory: int) -> ModeMaps:
-    """Maps with the centres and spreads that short chains see, in place of the curvatures.
-
-    Both are drawn towards those that the curvature gives, by as much as chance accounts for how
-    far they are from it (Ledoit and Wolf 2004; James and Stein 1961): wholly, at a normal mode.
-    """
-    draws = local_draws(target, maps, WARM_UP, SHAPE, stream(seed, "local chains", 0), memory)
-    centres, factors = maps.centres.copy(), maps.factors.copy()
-    for k in range(len(centres)):
-        some = draws.x[:, k][draws.inside[:, k]]
-        if len(some) < 2 * WALKERS or draws.acceptance[k] < 0.1:
-            continue  # the chains did not move: the curvature is what is known
-        w = (some - maps.centres[k]) @ maps.inverses[k].T
-        effective, d = len(w) / DRAWS_PER_EFFECTIVE, w.shape[1]
-        mean = w.mean(axis=0)
-        mean = mean * (1 - min(1.0, d / effective / (mean @ mean)))
-        departure = (w - mean).T @ (w - mean) / len(w) - np.eye(d)
-        by_chance = d * (d + 1) / effective / (departure**2).sum()
-        covariance = np.eye(d) + (1 - min(1.0, by_chance)) * departure
-        centres[k] = maps.centres[k] + maps.factors[k] @ mean
-        factors[k] = maps.factors[k] @ np.linalg.cholesky(covariance)
-    return ModeMaps.of(centres, factors)
-
-
-def local_draws(
-    target: AbstractTarget,
-    maps: ModeMaps,
-    warm_up: int,
-    steps: int,
-    rng: np.random.Generator,
-    memory: int,
+def chain_draws(
+    target: AbstractTarget, maps: ModeMaps, steps: int, rng: np.random.Generator, memory: int
 ) -> LocalDraws:
     """Draws from p restricted to each mode, after a warm-up that sets the lengths of leaps."""
     chains = _Chains(target, maps, rng, memory)
     leap = np.full(len(maps.centres), LARGEST_LEAP)
-    for _ in range(warm_up):
+    for _ in range(WARM_UP):
         accepted = chains.step(leap)
         leap = np.minimum(leap * np.exp(0.5 * (accepted - WANTED_ACCEPTANCE)), LARGEST_LEAP)
     kept, inside, acceptance = [], [], []

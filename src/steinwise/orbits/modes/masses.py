@@ -15,11 +15,11 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from steinwise._internal.random import stream
-from steinwise.orbits.modes.local_chains import MASS, WALKERS, local_draws
+from steinwise.orbits.modes.local_chains import WALKERS
+from steinwise.orbits.modes.local_draws import local_draws
 from steinwise.orbits.modes.maps import ModeMaps
 from steinwise.target import AbstractTarget
 
-WARM_UP = 10
 ITERATIONS, SETTLED = 500, 1e-8
 GROUPS = 8  # of walkers, left out in turn for the standard errors
 FEWEST = 2 * WALKERS  # draws of a mode without which its mass is not known
@@ -40,21 +40,21 @@ def mode_masses(
     seed: object,
     memory: int,
 ) -> ModeMasses:
-    """The masses of groups of modes, by short chains at each of them.
+    """The masses of groups of modes, by draws of each of them.
 
     No draw of the user's is used, so that they hold whether or not the draws are right within
     their modes. They are shares of what was found.
     """
-    chains = local_draws(target, maps, WARM_UP, MASS, stream(seed, "local chains", 1), memory)
+    draws = local_draws(target, maps, stream(seed, "local chains", 1), memory)
     count = int(groups.max()) + 1
     unknown = np.full(count, np.nan)
-    inside = chains.inside
-    if inside.sum(axis=(0, 2)).min() < FEWEST or chains.acceptance.min() < 0.1:
+    inside = draws.inside
+    if inside.sum(axis=(0, 2)).min() < FEWEST or draws.acceptance.min() < 0.1:
         return ModeMasses(unknown, unknown, unknown)
     modes = len(maps.centres)
     walker = np.broadcast_to(np.arange(WALKERS), inside.shape)[inside]
     source = np.broadcast_to(np.arange(modes)[:, None], inside.shape)[inside]
-    logs = maps.orbits(target, chains.x[inside], memory).weights
+    logs = maps.orbits(target, draws.x[inside], memory).weights
     shares = _shares(logs, source, groups)
     odds = _log_odds(shares)
     part = walker % GROUPS

@@ -12,9 +12,9 @@ from jaxtyping import Float, Int
 
 from steinwise._internal.threads import one_blas_thread
 from steinwise.orbits.modes.ascent import ValuesAndGradients, climb
-from steinwise.orbits.modes.local_chains import shaped_maps
 from steinwise.orbits.modes.maps import ModeMaps
 from steinwise.orbits.modes.merging import separate_summits
+from steinwise.orbits.modes.shapes import shaped_maps
 from steinwise.orbits.modes.starts import spread_starts
 from steinwise.orbits.modes.symmetry import symmetric_groups
 from steinwise.target import AbstractTarget

@@ -1,7 +1,7 @@
 """What to do about a misfit."""
 
 from steinwise.results.misfit import Effect, Marginal, Misfit
-from steinwise.results.wording.coordinates import opposed
+from steinwise.results.wording.coordinates import opposed, unlike_moments
 
 # what to do next: "narrow", "wide" and "shift" of a coordinate by itself, else by the kind
 ADVICE = {
@@ -32,7 +32,7 @@ ADVICE = {
     ),
     "tails": (
         "Tails",
-        "Given the others, centre and spread are right, extremes are not. A normal approximation "
+        "Given any others, centre and spread are right, extremes are not. A normal approximation "
         "of a distribution with heavier or lighter tails does this.",
     ),
     "outliers": (
@@ -41,7 +41,7 @@ ADVICE = {
         "draws: divergences, a chain that was stuck, or an error in the data.",
     ),
     "dependence": (
-        "Depends on",
+        "Dependence",
         "Each coordinate may look right by itself, but their dependence is wrong. "
         "Factorised approximations do this. In Python, "
         "result.plot_pair(coordinate, other) shows the pair.",
@@ -55,12 +55,12 @@ ADVICE = {
     "outcome": (
         "Too often",
         "A value of a discrete coordinate has another probability than the target gives it, given "
-        "the others. Look for an update that is left out, a proposal that is not symmetric, or a "
+        "any others. Look for an update that is left out, a proposal that is not symmetric, or a "
         "value that chains cannot reach. In Python, result.plot_pit(coordinate) shows all of them.",
     ),
     "shape": (
         "No clear shift, spread or tails",
-        "The distribution of the coordinate, given the others, has another shape, such as skewness "
+        "The distribution of the coordinate, given any others, has another shape, such as skewness "
         "or modes with wrong weights, or a shift or width so small that only many draws show it. "
         "In Python, result.plot_pit(coordinate) shows it.",
     ),
@@ -74,11 +74,23 @@ def advice_keys(misfit: Misfit, effect: Effect | None, marginal: Marginal | None
         keys.add("narrow" if marginal.sd_ratio < 1 else "wide")
     if marginal is not None and marginal.shifted:
         keys.add("shift")
+    effect = effect or Effect(0.0, 1.0)
     if misfit.kind in ("spread", "shift"):
         if not keys:
-            keys.add("given the others")
-        elif marginal and opposed(misfit.kind, effect or Effect(0.0, 1.0), marginal):
+            keys.add(_of_conditional(misfit, effect, marginal))
+        elif marginal and opposed(misfit, effect, marginal):
             keys.add("dependence")
     elif misfit.kind and not (misfit.kind == "shape" and keys):
         keys.add("dependence" if misfit.kind == "interaction" else misfit.kind)
     return frozenset(keys)
+
+
+def _of_conditional(misfit: Misfit, effect: Effect, marginal: Marginal | None) -> str:
+    """The advice on a shift or spread that is not known to be one of the coordinate by itself."""
+    if misfit.has_others:
+        return "given the others"
+    if marginal is not None and unlike_moments(misfit, marginal):
+        return "shape"
+    if misfit.kind == "shift":
+        return "shift"
+    return "narrow" if effect.conditional_spread < 1 else "wide"

@@ -1,5 +1,8 @@
 """Verdicts on single coordinates."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from steinwise._internal.escaping import printable
@@ -13,18 +16,48 @@ MARGINAL_MEANING = (
     "target; both are estimates, of each coordinate by itself."
 )
 MARGINAL_UNKNOWN = (
-    "A ? stands where these draws and their scores cannot tell; sw.summary, which also moves "
-    "draws along lines, may be able to."
+    "A ? is an error that these draws and their scores cannot tell; it may be the largest."
 )
-CONDITIONAL_MEANING = (
+SUMMARY_MAY_TELL = "sw.summary, which also moves draws along lines, may be able to tell it."
+GIVEN_OTHERS = (
     "The conditional shift and spread are those of a coordinate given all others, in units of the "
-    "target's conditional. How far its mean and sd are off by themselves cannot be told from these "
-    "draws and their scores; sw.summary, which also moves draws along lines, may be able to."
+    "target's conditional."
+)
+GIVEN_NOTHING = (
+    "The conditional shift and spread are those of the only coordinate, on a scale on which the "
+    "target has mean 0 and sd 1."
+)
+NO_CONTRADICTION = (
+    "An sd ratio below 1 next to a conditional spread above 1 is no contradiction: draws that lack "
+    "a dependence are too narrow by themselves, and too wide given the others."
+)
+MARGINAL_NOT_TOLD = (
+    "How far its mean and sd are off by themselves cannot be told from these draws and their "
+    "scores."
 )
 
-DIRECTION_MEANING = (
-    "A direction is a weighted sum of coordinates; those with the largest weights are in brackets."
-)
+
+def both_meaning(coordinates: int) -> str:
+    """How to read conditional shifts and spreads next to errors of means and sds."""
+    return f"{GIVEN_OTHERS} {NO_CONTRADICTION}" if coordinates > 1 else GIVEN_NOTHING
+
+
+def conditional_meaning(coordinates: int) -> str:
+    """How to read conditional shifts and spreads where there is nothing else."""
+    return f"{GIVEN_OTHERS if coordinates > 1 else GIVEN_NOTHING} {MARGINAL_NOT_TOLD}"
+
+
+def directions_meaning(names: Sequence[str]) -> str:
+    """What the directions in a table are, which has their numbers only.
+
+    >>> print(directions_meaning(["direction 1 (b - a)", "direction 2 (mu + z[3], ...)"]))
+    Directions are weighted sums of coordinates. By the largest weights, direction 1 is b - a;
+    direction 2 is mu + z[3], ...
+    """
+    parts = (name.split(" (", 1) for name in names)
+    sums = "; ".join(f"{short} is {largest[:-1]}" for short, largest in parts)
+    end = "" if sums.endswith("...") else "."
+    return f"Directions are weighted sums of coordinates. By the largest weights, {sums}{end}"
 
 
 def coordinate_verdict(misfit: Misfit, effect: Effect | None, marginal: Marginal | None) -> str:
@@ -35,6 +68,8 @@ def coordinate_verdict(misfit: Misfit, effect: Effect | None, marginal: Marginal
     'draws are too narrow (sd 0.71, about 1.0 expected), because their dependence on ... is wrong'
     >>> coordinate_verdict(Misfit("spread"), Effect(0.0, 1.2), None)
     "given the others, draws are too wide (1.2 times the target's conditional sd)"
+    >>> coordinate_verdict(Misfit("spread", has_others=False), Effect(0.0, 1.2), None)
+    "draws are too wide (1.2 times the target's spread)"
     """
     effect = effect or Effect(0.0, 1.0)
     given_others = _given_others(misfit, effect)
@@ -42,9 +77,11 @@ def coordinate_verdict(misfit: Misfit, effect: Effect | None, marginal: Marginal
         return given_others
     by_itself = _by_itself(marginal)
     if not by_itself:
+        if unlike_moments(misfit, marginal):
+            given_others = _given_others(replace(misfit, kind="shape"), effect)
         said = marginal.as_expected and misfit.kind not in DEPENDENCE
         return f"{'mean and sd are as expected, but ' * said}{given_others}"
-    if misfit.kind in DEPENDENCE or opposed(misfit.kind, effect, marginal):
+    if misfit.kind in DEPENDENCE or opposed(misfit, effect, marginal):
         partners = _partners(misfit) if misfit.kind in DEPENDENCE else "the others"
         return f"{by_itself}, because their dependence on {partners} is wrong"
     if misfit.kind in ("shift", "spread", "shape"):
@@ -83,33 +120,43 @@ def _in_units_of(sd: float, number: float) -> str:
     return f"{round(number, decimals) + 0.0:.{decimals}f}"
 
 
-def opposed(kind: str, effect: Effect, marginal: Marginal) -> bool:
+def opposed(misfit: Misfit, effect: Effect, marginal: Marginal) -> bool:
     """Whether the others turn an error round, or make one: then dependence on them is wrong."""
-    if kind == "spread":
+    if misfit.kind == "spread" and misfit.has_others:
         same = (effect.conditional_spread < 1) == (marginal.sd_ratio < 1)
         return not (marginal.rescaled and same)
-    if kind == "shift":
+    if misfit.kind == "shift" and misfit.has_others:
         same = (effect.conditional_shift < 0) == (marginal.mean_error < 0)
         return not (marginal.shifted and same)
     return False
 
 
+def unlike_moments(misfit: Misfit, marginal: Marginal) -> bool:
+    """Whether a single coordinate has a shift or spread that its own mean and sd do not have.
+
+    Then its distribution has another shape: there are no others, given which it could be off.
+    """
+    return not misfit.has_others and misfit.kind in ("shift", "spread") and marginal.as_expected
+
+
 def _given_others(misfit: Misfit, effect: Effect) -> str:
     """What is wrong with the conditional."""
     least = "at least " if misfit.lower_bound else ""
+    given = "given the others, " if misfit.has_others else ""
+    unit = "the target's conditional sd" if misfit.has_others else "the target's spread"
     if misfit.kind == "outliers":
         lie = "draw lies" if misfit.outliers == 1 else "draws lie"
-        return f"{misfit.outliers} {lie} where the target's conditional has next to no mass"
+        where = "the target's conditional" if misfit.has_others else "the target"
+        return f"{misfit.outliers} {lie} where {where} has next to no mass"
     if misfit.kind == "spread":
         spread = effect.conditional_spread
-        size = f"{least}{spread:.2g} times the target's conditional sd"
-        return f"given the others, draws are too {'narrow' if spread < 1 else 'wide'} ({size})"
+        width = "narrow" if spread < 1 else "wide"
+        return f"{given}draws are too {width} ({least}{spread:.2g} times {unit})"
     if misfit.kind == "shift":
-        size = f"{least}{effect.conditional_shift:+.2g} of the target's conditional sd"
-        return f"given the others, draws are shifted by {size}"
+        return f"{given}draws are shifted by {least}{effect.conditional_shift:+.2g} of {unit}"
     if misfit.kind == "tails":
         weight = "heavier" if misfit.excess_kurtosis > 0 else "lighter"
-        return f"given the others, draws have {weight} tails than the target"
+        return f"{given}draws have {weight} tails than the target"
     if misfit.outcome is not None:
         value, observed, expected = misfit.outcome
         often = "often" if observed > expected else "rarely"
@@ -117,12 +164,9 @@ def _given_others(misfit: Misfit, effect: Effect) -> str:
         return f"draws take {value:g} too {often}: {shares}"
     if misfit.kind == "shape":
         # what is left: draws of another shape, or more draws than those whose moments were taken
-        return (
-            "given the others, draws differ from the target, with no clear shift, spread or tails"
-        )
+        return f"{given}draws differ from the target, with no clear shift, spread or tails"
     if misfit.kind in DEPENDENCE:
-        sentence = DEPENDENCE[misfit.kind].format(_partners(misfit))
-        return f"{sentence} in a way that the target does not"
+        return DEPENDENCE[misfit.kind].format(_partners(misfit))
     return MISFIT
 
 
@@ -139,10 +183,11 @@ def _partners(misfit: Misfit) -> str:
     return " and ".join(map(printable, misfit.partner_labels or misfit.partners)) or "the others"
 
 
+# A dependence that the draws lack and one that the target lacks give the same kind of misfit.
 DEPENDENCE = {
-    "dependence": "depends on {0}",
-    "dependence on size": "varies with the size of {0}",
-    "interaction": "depends on {0} together",
+    "dependence": "its dependence on {0} is wrong",
+    "dependence on size": "how it varies with the size of {0} is wrong",
+    "interaction": "its dependence on {0} together is wrong",
 }
 
 # what it means that a coordinate is flagged, by what a method compares

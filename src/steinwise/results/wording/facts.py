@@ -29,7 +29,8 @@ def batches_fact(draws: Any) -> str:
     if draws.independent:
         return text
     times = f"autocorrelation time {draws.autocorrelation_time:.3g}"
-    return f"{text}; {times}, largest R-hat {draws.rhat:.3f}"
+    split = "split " * (draws.n_chains == 1)  # of the halves of a chain, which has no other
+    return f"{text}; {times}, largest {split}R-hat {draws.rhat:.3f}"
 
 
 def evaluations_fact(evaluations: float, lines: int) -> str:
@@ -97,16 +98,18 @@ def duration(seconds: float) -> str:
 
 
 def pvalue_fact(p: float, n_bootstrap: int, seed: object) -> str:
-    return f"{pvalue_with_bound(p, n_bootstrap)}, {n_bootstrap} bootstraps, seed {seed}"
+    return f"{pvalue_with_bound(p, n_bootstrap)}, seed {seed}"
 
 
 def statistic_fact(observed: float, threshold: float, alpha: float) -> str:
     """What is compared with the null, as pictures show it.
 
     >>> statistic_fact(12.345, 2.71, 0.05)
-    '12.3; right draws stay below 2.71 with probability 0.95'
+    '12.3; correct draws stay below 2.71 with probability 0.95'
     """
-    return f"{observed:.3g}; right draws stay below {threshold:.3g} with probability {1 - alpha:g}"
+    return (
+        f"{observed:.3g}; correct draws stay below {threshold:.3g} with probability {1 - alpha:g}"
+    )
 
 
 def learning_fact(models: Sequence[str], train: int, validation: int, splits: int) -> str:

@@ -44,6 +44,8 @@ LABELS = {
     "density of draws": "density of the draws",
     "surplus": "surplus of draws, as a share",
     "contribution": "added to the statistic",
+    "share of all": "share of all",
+    "far out": "-log10 of its tail probability",
     "null": "null (bootstrap)",
     "statistic": "statistic",
     "mean errors": "mean error, in sds",
@@ -51,10 +53,14 @@ LABELS = {
     "shifts": "conditional shift, in sds",
     "spreads": "conditional spread - 1",
     "size": "how far off, as a share of an sd",
+    "flagged": "flagged",
+    "unknown": "not known from these draws",
+    "at least": "at least so far off; some errors are not known",
     "expected marginal": "expected: mean and one sd",
     "drawn marginal": "drawn: mean and one sd",
     "bootstraps": "bootstraps",
     "difference": "discrepancy, less that of the best",
+    "largest error": "largest error of a mean (in sds) or an sd (log ratio)\n(orange: misfit)",
     "draws": "draws",
     "way": "the straight way from one mode (0) to another (1)",
     "log density": "log density, less its largest",
@@ -63,12 +69,24 @@ LABELS = {
 }
 
 
-# what a progress bar is about, by the name of what is looked at
+# what is said while something runs, by what it does or looks at
 PROGRESS = {
+    "density": "compiling the density",
+    "modes": "looking for modes of the density",
+    "first lines": "compiling what follows the density along lines",
+    "answers": "estimating the errors of means and sds",
     "lines": "following the density along lines",
     "scores": "gradients at the draws",
     "sums": "weighing the values of discrete coordinates",
 }
+
+
+def sweep_progress(number: int, most: int) -> str:
+    return f"refreshing draws, sweep {number} of at most {most}"
+
+
+def set_progress(number: int, sets: int, name: str) -> str:
+    return f"checking set {number} of {sets}, {name}"
 
 
 def observed_label(observed: float) -> str:

@@ -1,11 +1,11 @@
 """What is said of the modes of a density."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
 from steinwise._internal.escaping import printable
-from steinwise.results.modes import ModeResult, ModesFound
+from steinwise.results.modes import ModeResult, ModesFound, ModeSplit
 from steinwise.results.wording.phrases import counted
 
 COORDINATES_NAMED = 3  # in the place of a mode
@@ -22,11 +22,16 @@ def mode_place(mode: ModeResult, label: Callable[[str], str] = str) -> str:
     >>> mode_place(mode)
     'near (theta = 3.1, mu = -2.0)'
     """
-    nothing = 1e-3 * max(map(abs, mode.where.values()))  # a climb ends near a peak, not at it
-    named = [(name, value if abs(value) > nothing else 0.0) for name, value in mode.where.items()]
+    return place_of({label(name): value for name, value in mode.where.items()})
+
+
+def place_of(where: Mapping[str, float]) -> str:
+    """A peak by the first of its coordinates."""
+    nothing = 1e-3 * max(map(abs, where.values()))  # a climb ends near a peak, not at it
+    named = [(name, value if abs(value) > nothing else 0.0) for name, value in where.items()]
     named = named[:COORDINATES_NAMED]
-    places = [f"{printable(label(name))} = {value:#.2g}".rstrip(".") for name, value in named]
-    more = ", ..." if len(mode.where) > COORDINATES_NAMED else ""
+    places = [f"{printable(name)} = {value:#.2g}".rstrip(".") for name, value in named]
+    more = ", ..." if len(where) > COORDINATES_NAMED else ""
     return f"near ({', '.join(places)}{more})"
 
 
@@ -72,8 +77,8 @@ def modes_sentences(
         yield f"The same goes for {others}: see result.modes."
     if flagged:
         yield (
-            "What is said of single coordinates, their means and sds included, is said of the "
-            "surroundings of the draws, and knows nothing of how they are split between modes."
+            "What is said of single coordinates holds near the draws, whatever their split between "
+            "modes. The errors of means and sds depend on that split, and are not known."
         )
     if len(found.modes) > 1:
         yield _count(found, bool(flagged))
@@ -102,8 +107,8 @@ def modes_sentences(
         )
     if 2 * found.unfinished > found.starts:
         yield (
-            f"The search for modes arrived nowhere from {found.unfinished} of {found.starts} "
-            "starts within its effort: long ridges or poles of the density hide what else is there."
+            f"The search for further modes did not converge ({found.unfinished} of {found.starts} "
+            "starts), so an unvisited mode would not have been seen."
         )
 
 
@@ -112,6 +117,24 @@ def _count(found: ModesFound, wrong: bool) -> str:
     if wrong or all(mode.kind == "cannot judge" for mode in found.modes):
         return f"{text}."
     return f"{text}; the draws are split between them as the density asks."
+
+
+def split_sentence(split: ModeSplit) -> str:
+    """That draws are not split between modes as the density is, and what to do about it.
+
+    >>> split_sentence(ModeSplit({"theta": 3.14}, 0.5, 0.48, 0.52, 0.0, 0.07)).split(". ")[0]
+    'a mode near (theta = 3.1) holds about 0.50 (0.48 to 0.52) of the mass and none of the draws'
+    """
+    if np.isnan(split.mass):
+        problem = "the density has several modes, and how its mass is split is not known"
+    else:
+        mass = f"{split.mass:.2f} ({split.mass_low:.2f} to {split.mass_high:.2f}) of the mass"
+        drawn = f"{split.drawn:.2f}" if split.drawn else "none"
+        problem = f"a mode {place_of(split.where)} holds about {mass} and {drawn} of the draws"
+    return (
+        f"{problem}. Moving draws along lines does not cure that, and no mean, sd or quantile can "
+        "be told from them. Sample the density anew, with chains that start in every mode."
+    )
 
 
 def misfit_of_modes(found: ModesFound | None, alpha: float) -> str:

@@ -14,9 +14,6 @@ def note_text(note: Note) -> str:
 
 
 NOTES = {
-    "ranking against checks": "{best} is nearest by this discrepancy, and its check finds a "
-    "misfit; that of {passed} finds none. A KSD sees little of an error in few of many "
-    "coordinates: go by the checks.",
     "chains disagree": "the chains disagree with each other: R-hat is {rhat:.3f} in {name} (at "
     "most {bound:.2f} is expected). They have not mixed, or warm-up was left in; the verdict below "
     "speaks of their mixture.",
@@ -30,18 +27,24 @@ NOTES = {
     "was declared for. Lines were followed up to it. Scores say nothing of such a density: they "
     "were left out, and the errors of means and sds are not known.",
     "density is flat": "the density does not depend on {names}, so it cannot be normalised: is a "
-    "term missing, such as a prior? Expected is a density of all coordinates of the draws, and "
-    "draws of no others.",
+    "term missing, such as a prior? The density should take all coordinates of the draws, and "
+    "the draws should have no others.",
+    "density levels off": "the log density levels off along {names}, so it cannot be normalised: "
+    "did you forget the logarithm, or is a term missing, such as a prior? It should be log p(x), "
+    "not p(x). The errors of means and sds are not known.",
     "density grows": "the log density grows without bound along {names}: is its sign right? A "
     "potential energy, or a loss, is minus a log density.",
     "positive draws of a logarithm": "all draws of {names} are positive, and the density has mass "
     "below 0 there. Does it take the logarithm? Then pass np.log of these draws: draws and density "
     "must be on the same scale.",
-    "positive draws": "all draws of {names} are positive, and some are near 0: is it a positive "
-    "parameter? Then say support=sw.support.positive in the target, or check its logarithm, with "
-    "the Jacobian in the density.",
+    "positive draws": "all draws of {names} are positive, and some are near 0: positive "
+    "parameters? Then say support=sw.support.positive in the target, or check their "
+    "logarithms, with the Jacobian in the density.",
     "no answers": "the errors of means and sds are not known: they need the score at every draw. "
     "{why}",
+    "mode copies": "{count} modes are copies of each other with exchangeable coordinates in "
+    "another order, as by label switching. Means and sds of single coordinates are those of the "
+    "copies that the draws are in.",
     "no modes": "modes were not looked for, because the density failed away from the draws. {why}",
     "draws interrupted": "interrupted: the verdict rests on the first {looked_at} of {all_draws} "
     "draws.",
@@ -56,8 +59,8 @@ NOTES = {
     "draws thinned": "one in {step} draws was tested, {tested} of {given}, to keep to "
     "{evaluations:g} evaluations of the density: a draw takes {each}.",
     "nothing learned": "for {count} of {of} coordinates ({names}) the learned conditional predicts "
-    "the validation draws no better than the coordinate's own marginal distribution does. They "
-    "hardly depend on the others, or {train} draws are too few to learn how.",
+    "the validation draws no better than the coordinate's own marginal distribution does. There is "
+    "hardly any dependence on the others, or {train} draws are too few to learn it.",
     "one term decides": "a single batch of draws, or pair of batches, makes up nearly all of the "
     "statistic. Its random signs then say nothing: the p-value is large whatever the other draws "
     "are. Some draws are very far out; look at these first, or take the default method, which "
@@ -73,8 +76,8 @@ NOTES = {
     "precision unused": "dtype={dtype!r} has no effect on the method {method!r}, which computes in "
     "float64: {why}.",
     "fit overflows": "the curvature of the discrepancy is not finite: the density overflows there.",
-    "parameters without effect": "not identified: {names} does not change the score anywhere near "
-    "the draws. A factor of the density that does not depend on x is part of its constant.",
+    "parameters without effect": "not identified: the score does not change with {names} anywhere "
+    "near the draws. A factor of the density that does not depend on x is part of its constant.",
     "parameters only together": "not identified: the score depends on {names} through a "
     "combination of them only. Fix one of them, or write the model in terms of the combination.",
     "fit stuck": "not converged: to first order the score does not change there with one of the "

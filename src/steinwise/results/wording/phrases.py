@@ -3,18 +3,11 @@
 import math
 from collections.abc import Sequence
 
+from steinwise._internal.counting import counted as counted  # one of these pieces
 from steinwise._internal.escaping import printable
 
 MOST_DIGITS = 6
 UNKNOWN = "?"  # in place of a number that these draws cannot tell
-
-
-def counted(count: int, noun: str) -> str:
-    """
-    >>> counted(1, "chain"), counted(3, "chain")
-    ('1 chain', '3 chains')
-    """
-    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def listed(names: Sequence[str], shown: int) -> str:

@@ -1,7 +1,7 @@
 """Whether the steps of a sampler leave a distribution as it is."""
 
 from steinwise._internal.escaping import printable
-from steinwise.results.wording.phrases import two_digits
+from steinwise.results.wording.phrases import counted, two_digits
 from steinwise.results.wording.verdicts import adjusted, pvalue
 
 
@@ -28,8 +28,8 @@ def invariance_effort(subject: str, steps: int, chains: int) -> str:
     ', after 10000 steps in 1000 chains'
     """
     if subject == "steps":
-        return f", after {steps * chains} steps in {chains} chains"
-    return f", with {steps} draws for each of {chains} data sets"
+        return f", after {counted(steps * chains, 'step')} in {counted(chains, 'chain')}"
+    return f", with {counted(steps, 'draw')} for each of {chains} data sets"
 
 
 def invariance_change(name: str, kind: str, shift: float, ratio: float, p: float) -> str:
@@ -40,7 +40,7 @@ def invariance_change(name: str, kind: str, shift: float, ratio: float, p: float
     """
     way = "large" if shift > 0 else "small"
     amount = f"by {two_digits(abs(shift))} sd"
-    along = "given the others, the slope of the log density along it"
+    along = "the slope of the log density along it"
     said = {
         "shift": f"shift, becomes too {way} {amount}",
         "spread": f"spread, becomes too {'wide' if ratio > 1 else 'narrow'} "

@@ -6,28 +6,29 @@ import numpy as np
 
 from steinwise._internal.escaping import printable
 from steinwise.results.tolerance import ToleranceAnswer
-from steinwise.results.wording.phrases import listed
+from steinwise.results.wording.phrases import counted, listed
 
 
 def misfit(alpha: float) -> str:
     return f"Misfit: the draws do not fit the density at level {alpha}."
 
 
-def no_misfit(alpha: float, detectable: tuple[float, float] | None) -> str:
+def no_misfit(alpha: float, detectable: tuple[float, float] | None, coordinates: int) -> str:
     """What it means that nothing was found; `detectable` is an `Effect`."""
     text = f"No misfit found at level {alpha}. This does not prove the draws right."
     if detectable is None:
         return text
     shift, spread = detectable
+    what = "one coordinate that, given the others, is" if coordinates > 1 else "draws that are"
     return (
-        f"{text} With probability 0.8 it would have found one coordinate that, given the others, "
-        f"is shifted by {shift:.2g} standard deviations or {spread:.2g} times as wide."
+        f"{text} With probability 0.8 it would have found {what} shifted by {shift:.2g} standard "
+        f"deviations or {spread:.2g} times as wide."
     )
 
 
 def misfit_with_names(p: str, flagged: Sequence[str], modes: str) -> tuple[str, str]:
     """The verdict of the page: its first word, and the rest; `modes` says what of them is wrong."""
-    names = f"wrong given the others: {listed(flagged, 5)}" if flagged else ""
+    names = f"flagged: {listed(flagged, 5)}" if flagged else ""
     which = "; ".join(part for part in (modes, names) if part) or NO_CULPRIT
     return "Misfit.", f"The draws do not fit the density with p = {p}; {which}."
 
@@ -40,6 +41,10 @@ def failed_assertion(p: str, alpha: float) -> str:
     return f"the draws do not fit the density: p = {p} at level {alpha}"
 
 
+UNKNOWN_NAMED = 5
+MAY_BE_TOLD = "sw.summary may tell them"
+
+
 def tolerance_sentence(judged: ToleranceAnswer, label: Callable[[str], str] = str) -> str:
     """Whether errors are beyond what someone accepts; `label` gives names as they are printed.
 
@@ -47,24 +52,55 @@ def tolerance_sentence(judged: ToleranceAnswer, label: Callable[[str], str] = st
     >>> worst = {"coordinate": "alpha", "quantity": "sd"}
     >>> tolerance_sentence(ToleranceAnswer(answer="beyond", **numbers, **worst))
     'Beyond the tolerance of 0.1: the sd of alpha is off by -29 % (-34 % to -24 %).'
+    >>> answer = ToleranceAnswer(answer="beyond", **numbers, **worst, unknown=("mu", "tau"))
+    >>> print(tolerance_sentence(answer)[79:])
+    The errors of 2 others cannot be told, and may be larger: mu, tau. sw.summary may tell them.
+    >>> few = {**numbers, "low": -0.63, "high": 0.05}
+    >>> print(tolerance_sentence(ToleranceAnswer(answer="too few draws", **few, **worst)))
+    Too few draws to judge the tolerance of 0.1: the sd of alpha is off by -29 % (-63 % to +5 %).
+    >>> answer = ToleranceAnswer(answer="unknown", **few, **worst, unknown=("mu", "tau"))
+    >>> print(tolerance_sentence(answer))
+    Nothing is surely beyond the tolerance of 0.1, but the errors of mu, tau cannot be told from
+    these draws, and more draws need not help; sw.summary may tell them. Of the others, the worst is
+    the sd of alpha, off by -29 % (-63 % to +5 %).
     """
     asked = f"the tolerance of {judged.tolerance:g}"
-    names = listed([label(name) for name in judged.unknown], 5)
+    unknown = [label(name) for name in judged.unknown]
     if judged.answer == "unknown" and np.isnan(judged.error):
-        return f"Whether means and sds are within {asked} cannot be told from these draws."
+        return (
+            f"Whether means and sds are within {asked} cannot be told from these draws; "
+            f"{MAY_BE_TOLD}."
+        )
     if judged.quantity == "sd":
         error, low, high = (f"{number:+.0%}" for number in (judged.error, judged.low, judged.high))
         error, low, high = (text.replace("%", " %") for text in (error, low, high))
     else:
         error, low, high = (f"{x:+.2g} sd" for x in (judged.error, judged.low, judged.high))
     worst = f"the {judged.quantity} of {printable(label(judged.coordinate))}"
+    size = f"off by {error} ({low} to {high})"
     if judged.answer == "beyond":
-        return f"Beyond {asked}: {worst} is off by {error} ({low} to {high})."
+        untold = f" {_untold(unknown)}" * bool(unknown)
+        return f"Beyond {asked}: {worst} is {size}.{untold}"
     if judged.answer == "within":
         return f"Within {asked}: no mean or sd is further off; the worst is {worst}, {error}."
-    if judged.answer == "unknown":
-        return f"Nothing is seen beyond {asked}, but the errors of {names} cannot be told."
-    return f"Too few draws to judge {asked}: {worst} is off by {error} ({low} to {high})."
+    if judged.answer == "too few draws":
+        return f"Too few draws to judge {asked}: {worst} is {size}."
+    if not unknown:
+        return (
+            f"Whether {worst} is within {asked} cannot be told: it is {size}, and more draws need "
+            f"not narrow that; {MAY_BE_TOLD}."
+        )
+    return (
+        f"Nothing is surely beyond {asked}, but the errors of {listed(unknown, UNKNOWN_NAMED)} "
+        f"cannot be told from these draws, and more draws need not help; {MAY_BE_TOLD}. Of the "
+        f"others, the worst is {worst}, {size}."
+    )
+
+
+def _untold(unknown: Sequence[str]) -> str:
+    """That errors besides the worst known one are not known."""
+    others, names = counted(len(unknown), "other"), listed(unknown, UNKNOWN_NAMED)
+    return f"The errors of {others} cannot be told, and may be larger: {names}. {MAY_BE_TOLD}."
 
 
 def pvalue(p: float) -> str:
@@ -77,14 +113,18 @@ def pvalue(p: float) -> str:
 
 
 def pvalue_with_bound(p: float, n_bootstrap: int) -> str:
-    """A p-value, and whether it is the smallest that this many bootstraps can give.
+    """A p-value, and what it rests on: bootstraps, which give none below a least one, or a draw.
 
-    >>> pvalue_with_bound(1 / 1001, 1000), pvalue_with_bound(2e-40, 1000)
-    ('0.001 (the least possible)', '2e-40')
+    >>> pvalue_with_bound(0.03, 1000), pvalue_with_bound(1 / 1001, 1000)
+    ('0.030, 1000 bootstraps', '0.001 (the least of 1000 bootstraps)')
+    >>> pvalue_with_bound(2e-40, 1000)
+    '2e-40 (exact, of a draw far out, without bootstraps)'
     """
     least = 1 / (n_bootstrap + 1)
-    at_bound = least * (1 - 1e-9) <= p < 1.5 * least
-    return f"{pvalue(p)}{' (the least possible)' * at_bound}"
+    if p < least * (1 - 1e-9):
+        return f"{pvalue(p)} (exact, of a draw far out, without bootstraps)"
+    bootstraps = f"{n_bootstrap} bootstraps"
+    return f"{pvalue(p)}{f' (the least of {bootstraps})' if p < 1.5 * least else f', {bootstraps}'}"
 
 
 def pvalue_sentence(p: str) -> str:
@@ -96,18 +136,35 @@ def adjusted(p: float) -> str:
     return f"adjusted p = {pvalue(p)}"
 
 
-def dominating(draws: Sequence[str], shown: int, *, far_out: bool) -> str:
-    """A handful of draws that a misfit rests on: far out, or half of the statistic."""
+def dominating(
+    draws: Sequence[str], shown: int, *, far_out: bool, chains: bool, has_others: bool
+) -> str:
+    """A handful of draws that a misfit rests on: far out, or half of the statistic.
+
+    Of chains, a place to look at. Those of an approximation are what it does, and no place. A
+    single coordinate does not have others, given which a draw is far out.
+    """
     several = len(draws) > 1
     subject = f"{len(draws)} draws" if several else "One draw"
     if far_out:
         whose = "their" if several else "its"
-        verb = f"{'lie' if several else 'lies'} far out given {whose} other coordinates"
+        given = f" given {whose} other coordinates" * has_others
+        verb = f"{'lie' if several else 'lies'} far out{given}"
     else:
         verb = f"make{'' if several else 's'} up half of the statistic"
-    return f"{subject} {verb}: {listed(draws, shown)}. Look there first."
+    if chains:
+        advice = "Look there first."
+    else:
+        errors = "They may be errors" if several else "It may be an error"
+        advice = f"{errors}, or the draws reach where the density does not."
+    return f"{subject} {verb}: {listed(draws, shown)}. {advice}"
 
 
-def draw_name(chain: int, draw: int, coordinate: str) -> str:
+def draw_name(chain: int | None, draw: int, coordinate: str) -> str:
+    """A draw by its number, and by its chain where there are several.
+
+    >>> draw_name(2, 41, "mu"), draw_name(None, 41, "mu")
+    ('draw 41 of chain 2 in mu', 'draw 41 in mu')
+    """
     where = f" in {printable(coordinate)}" if coordinate else ""
-    return f"draw {draw} of chain {chain}{where}"
+    return f"draw {draw}{'' if chain is None else f' of chain {chain}'}{where}"

@@ -10,6 +10,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array
 
+from steinwise._internal.compiler_options import quick_to_compile
 from steinwise.target.series.program import Program, run
 
 # Draws that go through the equations together: few enough for their values to stay in the
@@ -40,7 +41,7 @@ def compile_blocks(block: Program) -> Callable[..., Array]:
     size = block.types[start].shape[0]
 
     names = {equation.name for equation in block.equations}
-    options = SINGLE_THREAD if names & LAPACK else None
+    options = quick_to_compile() | (SINGLE_THREAD if names & LAPACK else {})
 
     @functools.partial(jax.jit, compiler_options=options)
     def blocks(constants: dict[int, Any], rows: Array, n_blocks: int, *same: Array) -> Array:

@@ -8,12 +8,70 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from steinwise.target.series.blocks import DRAWS_PER_BLOCK
 from steinwise.target.series.groups import Colouring, Group
 from steinwise.target.series.interpreter import Interpreter
-from steinwise.target.series.moving import Coefficient, Moving, affine, expanded, filled
-from steinwise.target.series.program import Equation, Program
+from steinwise.target.series.moving import (
+    Coefficient,
+    Moving,
+    Unsupported,
+    affine,
+    expanded,
+    filled,
+)
+from steinwise.target.series.program import Equation, Program, trace
 from steinwise.target.series.recurrences import product
 from steinwise.target.series.rules import ELEMENTWISE, RULES
+
+
+def direction_block(program: Program, n_directions: int, order: int) -> Program:
+    """The series along directions through a block of draws: a program of (draws, directions)."""
+    (d,), dtype = program.types[program.inputs[0]].shape, program.types[program.inputs[0]].dtype
+    may_move = program.moved_from(program.inputs)
+
+    def of_draw(x: Array, directions: Array) -> Array:
+        values = program.evaluate([x])
+        found = along_seeds(program, program.equations, values, directions, may_move, order, {})
+        return _with_values(values[program.outputs[0]], found)
+
+    return trace(
+        jax.vmap(of_draw, (0, None)),
+        jax.ShapeDtypeStruct((DRAWS_PER_BLOCK, d), dtype),
+        jax.ShapeDtypeStruct((n_directions, d), dtype),
+    )
+
+
+def coordinate_block(
+    program: Program, groups: Sequence[Group], order: int
+) -> tuple[Program, list[tuple[str, Group]]]:
+    """The series along all coordinates through a block of draws; groups whose series is unknown.
+
+    These have NaN, and are named with a primitive that their series would have to go through.
+    """
+    (d,), dtype = program.types[program.inputs[0]].shape, program.types[program.inputs[0]].dtype
+    lines = np.concatenate([group.lines for group in groups])
+    place = np.argsort(lines)[np.count_nonzero(lines < 0) :]
+    refused: list[tuple[str, Group]] = []
+
+    def of_draw(x: Array) -> Array:
+        values = program.evaluate([x])
+        remembered: dict = {}
+        parts = []
+        for group in groups:
+            try:
+                parts.append(lines_of_group(program, group, values, order, remembered))
+            except Unsupported as error:
+                refused.append((str(error), group))
+                parts.append(jnp.full((len(group.lines), order), jnp.nan, x.dtype))
+        return _with_values(values[program.outputs[0]], jnp.concatenate(parts)[place])
+
+    block = trace(jax.vmap(of_draw), jax.ShapeDtypeStruct((DRAWS_PER_BLOCK, d), dtype))
+    return block, refused
+
+
+def _with_values(value: Array, found: Float[Array, "line order"]) -> Float[Array, "line all"]:
+    """The coefficients from order 0 on."""
+    return jnp.concatenate([jnp.broadcast_to(value, (len(found), 1)), found], axis=1)
 
 
 def lines_of_group(

@@ -1,11 +1,11 @@
 """Taylor series of a log density along coordinates and directions, planned once."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
@@ -22,11 +22,17 @@ from steinwise.target.series.displacement import displaced_equations
 from steinwise.target.series.groups import Group, find_groups
 from steinwise.target.series.line_values import compile_line_values, compile_single_lines
 from steinwise.target.series.moving import Unsupported
-from steinwise.target.series.passes import along_seeds, lines_of_group
+from steinwise.target.series.passes import coordinate_block, direction_block
 from steinwise.target.series.program import Program, trace
 from steinwise.target.series.tracking import find_dependence, find_movement
 
 BYTES_PER_CALL = 2**27  # of the results of one call
+# One pass for coordinates and directions alike takes longer to run than a pass for each group of
+# coordinates, and half as long to compile. It is taken where it runs at most so long for a draw, in
+# multiplications, or 0.2 ms: at most 0.4 seconds more for 4000 draws, and one to five less to
+# compile, with the models of `benchmarks.numpyro_models`.
+MOST_WORK_OF_ONE_PASS = 2**19
+MOST_LINES_OF_ONE_PASS = 16  # which it has for directions too, of which there are 10 or fewer
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +49,9 @@ class SeriesPlan:
     cost
         The time for the series along all supported coordinates of one draw, in units of one
         evaluation of the log density; an estimate from the sizes of all that is computed.
+    one_pass
+        Whether coordinates are directions like any others, in the same compiled functions; else
+        each group of them has a pass of its own.
     """
 
     program: Program
@@ -52,7 +61,8 @@ class SeriesPlan:
     supported: np.ndarray
     unsupported: dict[str, np.ndarray]
     cost: float
-    _groups: list[Group] = field(repr=False)
+    one_pass: bool
+    _groups: Callable[[], list[Group]] = field(repr=False)
     _block: Program = field(repr=False)
     _plain_work: float = field(repr=False)
     _along_directions: dict[int, tuple[Callable, float]] = field(default_factory=dict, repr=False)
@@ -69,8 +79,8 @@ class SeriesPlan:
 
         Values along the other lines are computed with the factorisation of the draw.
         """
-        mask = np.ones(self.d, dtype=bool)
-        for group in self._without_lapack:
+        mask = np.full(self.d, self.uses_lapack)
+        for group in self._without_lapack if self.uses_lapack else ():
             mask[group.coordinates] = False
         return mask
 
@@ -78,7 +88,7 @@ class SeriesPlan:
     def _without_lapack(self) -> list[Group]:
         return [
             group
-            for group in self._groups
+            for group in self._groups()
             if LAPACK.isdisjoint(
                 equation.name for equation in displaced_equations(self.program, group.moving)
             )
@@ -89,6 +99,8 @@ class SeriesPlan:
 
         NaN along the coordinates that are not supported.
         """
+        if self.one_pass:
+            return self.direction_series(x, np.eye(self.d))
         return self._call(self._along_coordinates, x, self.d)
 
     def direction_series(
@@ -99,17 +111,29 @@ class SeriesPlan:
         Every direction may move everything. Raises `Unsupported` unless all coordinates are
         supported.
         """
-        along, _ = self._directions(len(directions))
-        return self._call(lambda *rows: along(*rows, directions), x, len(directions))
+        filled = self._filled_up(directions)
+        along, _ = self._directions(len(filled))
+        found = self._call(lambda *rows: along(*rows, filled), x, len(filled))
+        return found[:, : len(directions)]
 
     def direction_cost(self, n_directions: int) -> float:
         """The time for the series along so many directions, as `cost`."""
+        if self.one_pass and n_directions <= self.d:
+            return self.cost * n_directions / self.d
         return self._directions(n_directions)[1]
+
+    def _filled_up(self, lines: np.ndarray) -> np.ndarray:
+        """As many lines as there are coordinates, for a pass that both share."""
+        if not self.one_pass or len(lines) >= self.d:
+            return lines
+        return lines[np.minimum(np.arange(self.d), len(lines) - 1)]
 
     def coordinate_values(
         self, x: Float[np.ndarray, "n d"], steps: Float[np.ndarray, "n d point"]
     ) -> Float[np.ndarray, "n d point"]:
         """log p(x + t e_j) at the steps t; NaN along the coordinates in `moves_lapack`."""
+        if self.one_pass and not self.uses_lapack:
+            return self.direction_values(x, np.eye(self.d), steps)
         points = steps.shape[2]
         if (points,) not in self._values:
             with precision(self.wide):
@@ -142,11 +166,13 @@ class SeriesPlan:
         steps: Float[np.ndarray, "n c point"],
     ) -> Float[np.ndarray, "n c point"]:
         """log p(x + t v) at the steps t, for every row v of `directions`."""
-        key = steps.shape[1:]
+        filled = self._filled_up(directions)
+        key = len(filled), steps.shape[2]
         if key not in self._values:
             with precision(self.wide):
                 self._values[key] = compile_line_values(self.program, key[1], key[0])
-        return self._values[key](x, steps, directions)
+        steps_of_lines = self._filled_up(steps.swapaxes(0, 1)).swapaxes(0, 1)
+        return self._values[key](x, steps_of_lines, filled)[:, : len(directions)]
 
     def _directions(self, n_directions: int) -> tuple[Callable[..., Array], float]:
         if n_directions not in self._along_directions:
@@ -154,22 +180,10 @@ class SeriesPlan:
         return self._along_directions[n_directions]
 
     def _compile_directions(self, n_directions: int) -> tuple[Callable[..., Array], float]:
-        program, order = self.program, self.order
-        may_move = program.moved_from(program.inputs)
-
-        def of_draw(x: Array, directions: Array) -> Array:
-            values = program.evaluate([x])
-            found = along_seeds(program, program.equations, values, directions, may_move, order, {})
-            value = values[program.outputs[0]]
-            return jnp.concatenate([jnp.broadcast_to(value, (n_directions, 1)), found], axis=1)
-
+        if self.one_pass and n_directions == self.d:
+            return compile_blocks(self._block), self.cost
         with precision(self.wide):
-            (x,) = (program.types[i] for i in program.inputs)
-            block = trace(
-                jax.vmap(of_draw, (0, None)),
-                jax.ShapeDtypeStruct((DRAWS_PER_BLOCK, self.d), x.dtype),
-                jax.ShapeDtypeStruct((n_directions, self.d), x.dtype),
-            )
+            block = direction_block(self.program, n_directions, self.order)
         return compile_blocks(block), work(block) / self._plain_work
 
     def _call(self, function: Callable, x: np.ndarray, n_lines: int) -> np.ndarray:
@@ -184,8 +198,15 @@ class SeriesPlan:
         return compile_blocks(self._block)
 
 
-def plan_series(log_density: Callable[[Array], Array], d: int, order: int) -> SeriesPlan:
+def plan_series(
+    log_density: Callable[[Array], Array],
+    d: int,
+    order: int,
+    most_work: float = MOST_WORK_OF_ONE_PASS,
+) -> SeriesPlan:
     """Trace a log density in the current precision, and find out what each coordinate moves.
+
+    One pass for all coordinates if it is at most `most_work` for a draw, in multiplications.
 
     Examples
     --------
@@ -196,43 +217,47 @@ def plan_series(log_density: Callable[[Array], Array], d: int, order: int) -> Se
     """
     dtype = jax.dtypes.canonicalize_dtype(np.float64)
     program = trace(log_density, jax.ShapeDtypeStruct((d,), dtype))
-    movement = find_movement(program, d)
-    groups = find_groups(program, movement, find_dependence(program, d, movement))
-    lines = np.concatenate([group.lines for group in groups])
-    place = np.argsort(lines)[np.count_nonzero(lines < 0) :]
-    refused: list[tuple[str, Group]] = []
+    plain = trace(jax.vmap(log_density), jax.ShapeDtypeStruct((DRAWS_PER_BLOCK, d), dtype))
+    wide = dtype == np.float64
 
-    def of_draw(x: Array) -> Array:
-        values = program.evaluate([x])
-        remembered: dict = {}
-        parts = []
-        for group in groups:
-            try:
-                parts.append(lines_of_group(program, group, values, order, remembered))
-            except Unsupported as error:
-                refused.append((str(error), group))
-                parts.append(jnp.full((len(group.lines), order), jnp.nan, x.dtype))
-        value = values[program.outputs[0]]
-        found = jnp.concatenate(parts)[place]
-        return jnp.concatenate([jnp.broadcast_to(value, (d, 1)), found], axis=1)
+    @functools.cache
+    def groups() -> list[Group]:
+        with precision(wide):
+            movement = find_movement(program, d)
+            return find_groups(program, movement, find_dependence(program, d, movement))
 
-    block = trace(jax.vmap(of_draw), jax.ShapeDtypeStruct((DRAWS_PER_BLOCK, d), dtype))
     supported = np.ones(d, dtype=bool)
     unsupported: dict[str, np.ndarray] = {}
-    for name, group in refused:
-        supported[group.coordinates] = False
-        before = unsupported.get(name, np.empty(0, dtype=int))
-        unsupported[name] = np.sort(np.concatenate([before, group.coordinates]))
-    plain = trace(jax.vmap(log_density), jax.ShapeDtypeStruct((DRAWS_PER_BLOCK, d), dtype))
+    block = _small_pass(program, order, most_work)
+    one_pass = block is not None
+    if block is None:
+        block, refused = coordinate_block(program, groups(), order)
+        for name, group in refused:
+            supported[group.coordinates] = False
+            before = unsupported.get(name, np.empty(0, dtype=int))
+            unsupported[name] = np.sort(np.concatenate([before, group.coordinates]))
     return SeriesPlan(
         program,
         d,
         order,
-        dtype == np.float64,
+        wide,
         supported,
         unsupported,
         work(block) / work(plain),
+        one_pass,
         groups,
         block,
         work(plain),
     )
+
+
+def _small_pass(program: Program, order: int, most_work: float) -> Program | None:
+    """One pass along as many directions as there are coordinates, or None if it is no small one."""
+    (d,) = program.types[program.inputs[0]].shape
+    if d > MOST_LINES_OF_ONE_PASS:
+        return None
+    try:
+        block = direction_block(program, d, order)
+    except Unsupported:
+        return None
+    return block if work(block) <= most_work * DRAWS_PER_BLOCK else None

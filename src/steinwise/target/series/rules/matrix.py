@@ -46,21 +46,25 @@ def _triangular_solve(interpreter: Interpreter, step: Step) -> Sequence[Moving]:
 
 
 def _cholesky(interpreter: Interpreter, step: Step) -> Sequence[Moving]:
-    """L L' = A: L_k = L_0 half(L_0^-1 (A_k - sum_{0 < i < k} L_i L'_{k-i}) L_0^-T).
+    """L L' = A: with L = L_0 M and B = L_0^-1 A L_0^-T, M_k = half(B_k - sum M_i M'_{k-i}).
 
-    `half` keeps the lower triangle and half of the diagonal.
+    The sum is over 0 < i < k; `half` keeps the lower triangle and half of the diagonal. Every pair
+    of different orders is multiplied once: the sum is P + P'.
     """
     a = full(step.moving[0])
-    factor = [jnp.tril(step.results[0])]  # the primitive leaves what was there above the diagonal
-    eye = jnp.broadcast_to(jnp.eye(a[0].shape[-1], dtype=a[0].dtype), a[0].shape)
-    inverse = lax.linalg.triangular_solve(factor[0], eye, left_side=True, lower=True)
+    root = jnp.tril(step.results[0])  # the primitive leaves what was there above the diagonal
+    eye = jnp.broadcast_to(jnp.eye(root.shape[-1], dtype=root.dtype), root.shape)
+    inverse = lax.linalg.triangular_solve(root, eye, left_side=True, lower=True)
+    inner: list[Array] = []  # M_1, M_2, ...
     for k in range(1, interpreter.order + 1):
-        rest = (a[k] + _transpose(a[k])) / 2
+        rest = inverse @ ((a[k] + _transpose(a[k])) / 2) @ _transpose(inverse)
         if k > 1:
-            rest = rest - _sum_of_products(factor[1:], [_transpose(c) for c in factor[:0:-1]])
-        inner = inverse @ rest @ _transpose(inverse)
-        factor.append(factor[0] @ (jnp.tril(inner) - _diagonal(inner) / 2))
-    return [Moving(step.results[0], tuple(factor[1:]))]
+            smaller = [m / 2 if 2 * i == k else m for i, m in enumerate(inner[: k // 2], 1)]
+            larger = [_transpose(m) for m in inner[::-1][: k // 2]]
+            products = _sum_of_products(smaller, larger)
+            rest = rest - products - _transpose(products)
+        inner.append(jnp.tril(rest) - _diagonal(rest) / 2)
+    return [Moving(step.results[0], tuple(root @ m for m in inner))]
 
 
 def _lu(interpreter: Interpreter, step: Step) -> Sequence[Moving | None]:

@@ -26,6 +26,9 @@ ELSEWHERE = {
     "lines": "Target",
 }
 
+# what other libraries call an option
+SAME = {"num_samples": "n_draws", "n_samples": "n_draws", "size": "n_draws"}
+
 
 def known_options(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
     """Answer an option that a function does not have with the one that it has."""
@@ -49,13 +52,15 @@ def about_option(function: str, option: str, known: Sequence[str]) -> str:
     sw.check(*sw.from_numpyro(..., params=...))."
     >>> about_option("check", "bootstraps", ["draws", "target", "n_bootstrap"])
     "sw.check has no option 'bootstraps'. Did you mean n_bootstrap?"
+    >>> about_option("from_numpyro", "num_samples", ["mcmc_or_svi", "params", "n_draws"])
+    "sw.from_numpyro has no option 'num_samples'. Did you mean n_draws?"
     """
     said = f"sw.{function} has no option {option!r}."
-    owner = ELSEWHERE.get(option)
+    owner = None if function.startswith("from_") else ELSEWHERE.get(option)
     if owner == "Target":
         call = f"sw.{function}(draws, sw.Target(log_density, {option}=...))"
         return f"{said} It is one of sw.Target: {call}."
     if owner is not None:
         return f"{said} It is one of sw.{owner}: sw.{function}(*sw.{owner}(..., {option}=...))."
-    near = get_close_matches(option, known, 1)
+    near = [SAME[option]] if SAME.get(option) in known else get_close_matches(option, known, 1)
     return f"{said} Did you mean {near[0]}?" if near else f"{said} It has {', '.join(known)}."
