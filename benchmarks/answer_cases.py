@@ -230,7 +230,7 @@ def _nuts(name: str, length: int) -> Callable[[Any], Any]:
 
 
 def from_nuts(name: str, rng: np.random.Generator, length: int = LENGTH) -> np.ndarray:
-    """Right draws: chains of NUTS."""
+    """Correct draws: chains of NUTS."""
     import jax
 
     with jax.enable_x64(True):

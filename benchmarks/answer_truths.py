@@ -1,7 +1,7 @@
 """What the answers should be: means, sds and quantiles of the targets, each with its own error.
 
 Means and sds are closed forms, or come from long runs of BlackJAX's NUTS with second-order control
-variates (regressions on s_j and x_j s_k + x_k s_j, of mean 0 under the target): for right draws
+variates (regressions on s_j and x_j s_k + x_k s_j, of mean 0 under the target): for correct draws
 these take away noise and add no bias. Quantiles are those of the long runs, or of exact draws.
 """
 

@@ -2,7 +2,7 @@
 
 p(x) is the sum over h in {-1, 1}^40 of exp(x' B h / 2 + b' x + c' h - |x|^2 / 2), with 50 visible
 units x: the benchmark of several papers on Stein discrepancies. It has very many modes, and no
-right draws are known: the mean of log p still rises after 8000 sweeps of the sampler.
+correct draws are known: the mean of log p still rises after 8000 sweeps of the sampler.
 """
 
 from dataclasses import dataclass

@@ -123,4 +123,4 @@ LEARNED: dict[str, Case] = {
 LEARNED_SIZE: dict[str, Case] = {
     f"correlated-{n}-{d}": size(n, d) for n in (200, 1000) for d in (10, 30)
 }
-"""Right draws."""
+"""Correct draws."""

@@ -60,4 +60,4 @@ LINEAR_SIZE: dict[str, Case] = {
         "level",
     ),
 }
-"""Right draws: n = 400 with d = 5, and four chains of 250 draws with d = 3."""
+"""Correct draws: n = 400 with d = 5, and four chains of 250 draws with d = 3."""

@@ -14,7 +14,7 @@ import numpy as np
 
 import steinwise as sw
 from benchmarks import RESULTS
-from benchmarks.long_chains import CHAINS, chain_runner
+from benchmarks.long_chains import chain_runner
 from benchmarks.museum_pieces import PIECES, Piece
 from steinwise.draws.chain_diagnostics import rhat
 from steinwise.testing.invariance import repeatable
@@ -22,34 +22,30 @@ from steinwise.testing.invariance import repeatable
 FILE = RESULTS / "museum.json"
 RIGHT_FILE = RESULTS / "museum_right.json"
 LEVEL = 1e-3  # of tests on chains, and of false alarms on right steps
-LENGTHS = (1000, 10_000, 40_000)  # draws of all chains together; the last where 10,000 show nothing
-THINNING = (5, 40, 200)  # steps from one draw to the next, more where chains are slow
-ENOUGH = 5000  # effective draws of 10,000, from which chains are not thinned further
+EFFECTIVE = (1000, 10_000, 40_000)  # draws; the last where 10,000 show nothing
+THINNING = (5, 40, 200, 1000)  # steps from one draw to the next, more where chains are slow
+SPARE = 1.5  # draws for each effective one, of chains that are thinned enough
 BLOCK = 25  # seeds from one writing of the file to the next; each compiles anew
 
 
 def measure_chains(piece: Piece) -> dict[str, Any]:
-    """What R-hat, KSD and the default check say of the chains of the wrong sampler."""
-    wrong, (short, usual, long) = piece.make(True), LENGTHS
-    run = chain_runner(piece.target, wrong, usual)
-
-    def look(thin: int) -> tuple[np.ndarray, dict[str, Any]]:
+    """What R-hat, KSD and the default check say of the wrong sampler at so many effective draws."""
+    wrong, (short, usual, long) = piece.make(True), EFFECTIVE
+    run, column = chain_runner(piece.target, wrong, round(SPARE * usual)), f"check at {usual}"
+    draws, found = np.zeros((0, 0, 0)), {}
+    for thin in THINNING:
         draws = run(thin)
-        return draws, {"thinning": thin, **_verdict(f"check at {usual}", piece, draws)}
-
-    for thin in THINNING[:-1]:
-        draws, found = look(thin)
-        if found[f"check at {usual}"] is True or found.get("effective draws", 0) >= ENOUGH:
-            break
-    else:
-        draws, found = look(THINNING[-1])
+        found = {"thinning": thin, **_verdict(column, piece, draws)}
+        if found[column] is True or found.get("effective draws", 0) >= usual:
+            break  # what fewer draws show, more would show too
     found["rhat"] = float(rhat(draws).max())
-    beginning = draws[:, : short // CHAINS]
+    effective = found.get("effective draws", usual)
+    beginning = draws[:, : round(short / effective * draws.shape[1])]
     found[f"check at {short}"] = _verdict("check", piece, beginning)["check"]
     if piece.target.support == sw.support.real:
         found[f"ksd at {short}"] = _verdict("ksd", piece, beginning, method="ksd")["ksd"]
-    if found[f"check at {usual}"] is False:
-        draws = chain_runner(piece.target, wrong, long)(found["thinning"])
+    if found[column] is False:
+        draws = chain_runner(piece.target, wrong, round(SPARE * long))(found["thinning"])
         found[f"check at {long}"] = _verdict("check", piece, draws)["check"]
     return found
 
@@ -117,31 +113,40 @@ SAID = {True: "found", False: "-", None: "", "too slow": "too slow"}
 
 
 def table(results: dict[str, dict[str, Any]]) -> str:
-    """The file as a Markdown table."""
-    columns = ["ksd at 1000", *(f"check at {n}" for n in LENGTHS)]
-    lines = [
-        "| piece | after | chains x steps | found | median steps | false alarms | R-hat | "
-        "KSD, n = 1000 | check, n = 1000 | n = 10,000 | effective of these | n = 40,000 |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for name, row in results.items():
-        steps, chains = row["steps"], row.get("chains", {})
-        median = "" if steps["median steps"] is None else f"{steps['median steps']:,.0f}"
-        effective = chains.get("effective draws")
-        few, *checks = (SAID[chains.get(column)] for column in columns)
-        cells = (
-            f"{steps['chains']:,} x {steps['steps']}",
-            f"{steps['found']} of {steps['seeds']}",
-            median,
-            f"{steps['false alarms']} of {steps['seeds']}",
-            f"{chains['rhat']:.3f}" if "rhat" in chains else "",
-            few,
-            *checks[:2],
-            "" if effective is None else f"{effective:,.0f}",
-            checks[2],
-        )
-        lines.append(f"| {name} | {row['source']} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    """The file as two Markdown tables: the invariance test, and long chains."""
+    short, usual, long = (f"{n:,}" for n in EFFECTIVE)
+    heads = (
+        ("piece", "modelled on", "chains x steps", "found", "median steps", "false alarms"),
+        ("piece", "R-hat", f"KSD, {short}", f"check, {short}", usual, long, "effective draws"),
+    )
+    made = [_step_cells, _chain_cells]
+    parts = []
+    for head, cells in zip(heads, made, strict=True):
+        rows = [head, ["---"] * len(head), *((name, *cells(row)) for name, row in results.items())]
+        parts.append("\n".join(f"| {' | '.join(row)} |" for row in rows))
+    return "\n\n".join(parts)
+
+
+def _step_cells(row: dict[str, Any]) -> tuple[str, ...]:
+    steps = row["steps"]
+    return (
+        row["source"],
+        f"{steps['chains']:,} x {steps['steps']}",
+        f"{steps['found']} of {steps['seeds']}",
+        "" if steps["median steps"] is None else f"{steps['median steps']:,.0f}",
+        f"{steps['false alarms']} of {steps['seeds']}",
+    )
+
+
+def _chain_cells(row: dict[str, Any]) -> tuple[str, ...]:
+    chains = row.get("chains", {})
+    effective = chains.get("effective draws")
+    columns = (f"ksd at {EFFECTIVE[0]}", *(f"check at {n}" for n in EFFECTIVE))
+    return (
+        f"{chains['rhat']:.3f}" if "rhat" in chains else "",
+        *(SAID[chains.get(column)] for column in columns),
+        "" if effective is None else f"{effective:,.0f}",
+    )
 
 
 @click.command(help=__doc__)

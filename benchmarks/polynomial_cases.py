@@ -77,4 +77,4 @@ POLYNOMIALS_SIZE: dict[str, Case] = {
         "correlated-20",
     )
 }
-"""Right draws; those of the scores are in `power_cases.SCORES_SIZE`."""
+"""Correct draws; those of the scores are in `power_cases.SCORES_SIZE`."""

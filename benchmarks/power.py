@@ -3,10 +3,10 @@
 Run with ``python -m benchmarks.power [NAME ...]``; a required power counts as reached when the
 lower 95 % confidence bound of the rate reaches it. Other suites:
 
-- ``--suite size``: right draws from the same targets;
+- ``--suite size``: correct draws from the same targets;
 - ``--suite scores-size``: the same for the check by scores alone;
 - ``--suite efforts``: the wrong draws at every level of effort, and with more draws;
-- ``--suite uniform``: right draws again, and whether their p-values are uniform;
+- ``--suite uniform``: correct draws again, and whether their p-values are uniform;
 - ``--suite rivals`` and ``--suite rivals-size``: all other discrepancies next to the default;
 - ``--suite polynomials`` and ``--suite polynomials-size``: polynomial Stein discrepancies;
 - ``--suite learned`` and ``--suite learned-size``: KCC-SD with learned conditionals;

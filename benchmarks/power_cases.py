@@ -1,4 +1,4 @@
-"""What `benchmarks.power` measures: wrong draws and right draws, judged by the default check."""
+"""What `benchmarks.power` measures: wrong draws and correct draws, judged by the default check."""
 
 import warnings
 from collections.abc import Callable
@@ -76,7 +76,7 @@ def power(wrong: WrongDraws) -> Case:
 
 
 def size(name: str, n: int, method: str = DEFAULT) -> Case:
-    """Right draws from a target."""
+    """Correct draws from a target."""
     target, _, draw = TARGETS[name]
 
     def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
@@ -87,7 +87,7 @@ def size(name: str, n: int, method: str = DEFAULT) -> Case:
 
 
 def uniform(n: int, method: Transported) -> Case:
-    """Right draws, correlations 0.5, whose p-values must be uniform from 0 to 1."""
+    """Correct draws, correlations 0.5, whose p-values must be uniform from 0 to 1."""
     target = targets.correlated(30)
 
     def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
@@ -198,7 +198,7 @@ def _sizes(of_dimension: Callable[[int], bool], method: str) -> dict[str, Case]:
 
 
 def sizes(method: str) -> dict[str, Case]:
-    """Right draws from the same targets, roughly from the cheapest to the most expensive."""
+    """Correct draws from the same targets, roughly from the cheapest to the most expensive."""
     return {
         "one-wrong-0.3": one_wrong(0.3, method),
         "one-wrong-0.5": one_wrong(0.5, method),
@@ -211,13 +211,13 @@ def sizes(method: str) -> dict[str, Case]:
 
 
 SIZE: dict[str, Case] = sizes(DEFAULT)
-"""Right draws, and the default check."""
+"""Correct draws, and the default check."""
 
 SCORES_SIZE: dict[str, Case] = sizes("scores")
-"""Right draws, and the check by scores alone."""
+"""Correct draws, and the check by scores alone."""
 
 UNIFORM: dict[str, Case] = {
     "n = 3000": uniform(3000, Transported(every_line=True)),
     "n = 3000, standard": uniform(3000, Transported()),
 }
-"""Right draws in 30 dimensions: p-values in the middle, which a size does not show."""
+"""Correct draws in 30 dimensions: p-values in the middle, which a size does not show."""

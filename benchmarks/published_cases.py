@@ -52,7 +52,7 @@ NORMAL_TARGET: dict[str, dict[str, tuple[float, ...]]] = {
         "FSSD-opt": (0.87, 0.35, 0.22, 0.06, 0.03, 0.02),
         "RFSD": (0.91, 0.18, 0.00, 0.00, 0.00, 0.00),
     },
-    "right draws of N(0, I), n = 1000": {},  # published rates from 0.01 to 0.12, not one by one
+    "correct draws of N(0, I), n = 1000": {},  # published rates from 0.01 to 0.12, not one by one
 }
 # KSDAgg (Schrab, Guedj and Gretton, 2022), parametric bootstrap, n = 500, by delta.
 GAMMA_TARGET: dict[float, dict[str, float]] = {

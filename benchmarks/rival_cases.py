@@ -85,7 +85,7 @@ def right_marginals(d: int) -> Case:
 
 
 def size(target: sw.Gaussian) -> Case:
-    """Right draws; for some methods also whether any coordinate is flagged, only reported."""
+    """Correct draws; for some methods also whether any coordinate is flagged, only reported."""
     methods = size_methods(target)
 
     def run(rng: np.random.Generator, seed: int) -> dict[str, Outcome]:
@@ -114,4 +114,4 @@ RIVALS_SIZE: dict[str, Case] = {
     **{f"normal-{d}": size(targets.standard(d)) for d in (5, 30)},
     **{f"correlated-{d}": size(targets.correlated(d)) for d in (5, 30)},
 }
-"""Right draws, n = 500."""
+"""Correct draws, n = 500."""

@@ -1,4 +1,4 @@
-"""How often a test of level 0.05 rejects right draws, for each kind of statistic.
+"""How often a test of level 0.05 rejects correct draws, for each kind of statistic.
 
 Run with ``python -m benchmarks.size [NAME ...]``. A rate must lie inside the exact 99.9 % binomial
 interval around the level. Each case is written to ``benchmarks/results/size.json`` as soon as it is

@@ -1,4 +1,4 @@
-"""What `benchmarks.size` measures: right draws of every kind, and what a verdict says of them."""
+"""What `benchmarks.size` measures: correct draws of every kind, and what a verdict says of them."""
 
 import warnings
 

@@ -47,6 +47,14 @@ def bernoulli(p: float) -> sw.Target:
     return sw.Target(lambda x: x[0] * jnp.log(p / (1 - p)), support=BINARY)
 
 
+RARE_EVENT = 0.02
+
+
+def rare_events() -> sw.Target:
+    """Independent events, of which no two coincide in most samples."""
+    return sw.Target(lambda x: jnp.sum(x) * jnp.log(RARE_EVENT / (1 - RARE_EVENT)), support=BINARY)
+
+
 def ising(coupling: float) -> sw.Target:
     """Spins of -1 and 1 on a grid, each coupled to its neighbours."""
 

@@ -71,7 +71,7 @@ def energy_distance(x: Any, y: Any) -> float:
 
 
 def energy_distances(repetitions: int = 10, m: int = 50) -> dict[str, dict[str, float]]:
-    """Energy distance to the target of m points: thinned from 3000 right draws, placed, random."""
+    """Energy distance of m points to the target: thinned from correct draws, placed or random."""
     import jax.numpy as jnp
     import numpy as np
     from jax.scipy.special import logsumexp

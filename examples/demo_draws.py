@@ -1,4 +1,4 @@
-"""The draws that `make demo` checks: mean-field variational inference for the eight schools.
+"""The draws that `make demo` checks: mean-field variational inference for twelve hospitals.
 
 A normal distribution with independent coordinates is fitted to the posterior by stochastic
 gradients of the evidence lower bound, as PyMC, NumPyro and Stan do by default.

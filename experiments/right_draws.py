@@ -1,4 +1,4 @@
-"""Panel 4 (figure 2, left): p-values of right draws, against uniform quantiles."""
+"""Panel 4 (figure 2, left): p-values of correct draws, against uniform quantiles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class RightDraws(Panel):
 
         first = summary["rows"][0]
         figure, ax = new_axes(
-            f"p-values of right draws, $d$ = {first['d']}, $n$ = {first['n']}",
+            f"p-values of correct draws, $d$ = {first['d']}, $n$ = {first['n']}",
             "uniform quantile",
             "p-value",
         )
