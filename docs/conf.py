@@ -5,6 +5,7 @@ show without a script.
 """
 
 import html
+import re
 
 import steinwise
 
@@ -22,6 +23,8 @@ default_role = "code"  # single backquotes in docstrings are code
 html_theme = "furo"
 html_title = f"steinwise {release}"
 html_math_renderer = "mathml"
+html_static_path = ["style"]
+html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False
 html_show_search_summary = False  # excerpts are fetched, which a browser refuses for local files
@@ -37,7 +40,12 @@ def mathml(latex, display):
     """A formula as MathML; a formula that cannot be translated stops the build."""
     from latex2mathml.converter import convert  # only `make docs` has it
 
-    return convert(" ".join(latex.split()), display="block" if display else "inline")
+    latex = " ".join(latex.split()).replace(r"\arg", r"\operatorname{arg}")
+    formula = convert(latex, display="block" if display else "inline")
+    if "\\" in formula:  # commands that the converter does not know are left as they are
+        raise ValueError(f"the formula {latex} has a command that cannot be translated")
+    # "log p" is two names, which need a space between them
+    return re.sub(r"(<mi>(log|exp)</mi>)(?=<m(i|sub)>)", r'\1<mspace width="0.17em"/>', formula)
 
 
 def visit_inline(translator, node):

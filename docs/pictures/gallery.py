@@ -26,7 +26,7 @@ def draws() -> np.ndarray:
 
 
 def right():
-    """Draws that fit: the statistic is among those of right draws, all errors are small."""
+    """Draws that fit: the statistic is among those of correct draws, all errors are small."""
     return sw.check(draws(), normal(), names=NAMES).plot()
 
 
