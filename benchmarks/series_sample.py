@@ -113,7 +113,8 @@ def cases() -> dict[str, Callable[[np.random.Generator], Case]]:
 def measure(case: Case) -> dict[str, Any]:
     """How far the u of series are from those of nodes."""
     import steinwise as sw
-    from steinwise.orbits.nodes import SearchRanges, search_ranges_of
+    from steinwise.orbits.line_density import LineDensity
+    from steinwise.orbits.nodes import search_ranges_of
     from steinwise.orbits.quadrature import follow_by_nodes
     from steinwise.orbits.series import ORDER, places_from_series
     from steinwise.orbits.series_comparison import SeriesComparison
@@ -122,8 +123,9 @@ def measure(case: Case) -> dict[str, Any]:
     shares: dict[str, list[float]] = {"by series": [], "missed": []}
     errors: dict[str, list[float]] = {"missed": [0.0], "others": [0.0]}
     for x in case.draws.reshape(-1, *case.draws.shape[-2:]):
-        ranges = search_ranges_of(x)
-        series = target.line_series(x, np.arange(x.shape[1]), ORDER)
+        ranges, lines = search_ranges_of(x), np.arange(x.shape[1])
+        density = LineDensity(target, x, lines, x, ranges, 2**30, np.arange(len(x)))
+        series = target.line_series(x, lines, ORDER)
         assert series is not None
         found = places_from_series(series.coefficients)
         comparison = SeriesComparison(series, found, x, ranges)
@@ -135,9 +137,8 @@ def measure(case: Case) -> dict[str, Any]:
         others[COMPARED // x.shape[1] :] = False
         for which, chosen in (("missed", missed), ("others", others)):
             i, k = (part[:COMPARED] for part in np.nonzero(chosen))
-            own = SearchRanges(ranges.sd[k][:, None], ranges.points[k][:, None])
             if len(i):
-                nodes = follow_by_nodes(target, x[i], k[:, None], x[i, k][:, None], own, 2**30)
+                nodes = follow_by_nodes(density.single(i, k))
                 errors[which].append(float(np.abs(nodes.u[:, 0] - found.u[i, k]).max()))
     return {
         "by series": round(float(np.mean(shares["by series"])), 3),

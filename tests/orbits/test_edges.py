@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import steinwise as sw
+from steinwise.orbits.line_density import LineDensity
 from steinwise.orbits.nodes import search_ranges_of
 from steinwise.orbits.quadrature import EVALUATIONS_PER_LINE, follow_by_nodes
 from steinwise.target import AbstractTarget
@@ -36,7 +37,8 @@ def draws_in_ball(n: int, seed: int) -> np.ndarray:
 
 
 def followed(target: AbstractTarget, x: np.ndarray):
-    return follow_by_nodes(target, x, np.arange(x.shape[1]), x, search_ranges_of(x), 2**28)
+    lines, numbers = np.arange(x.shape[1]), np.arange(len(x))
+    return follow_by_nodes(LineDensity(target, x, lines, x, search_ranges_of(x), 2**28, numbers))
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -35,6 +35,16 @@ def test_values_along_lines_are_those_of_the_density(density, lines) -> None:
     np.testing.assert_allclose(series.values(ROWS, STEPS), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("lines", [np.arange(3), np.eye(3)[:2]], ids=["axes", "directions"])
+def test_series_that_cost_more_than_asked_for_are_not_made(lines) -> None:
+    target = sw.Target(plain)
+    series = target.line_series(X, lines, 6)
+    assert series is not None
+    cost = series.evaluations / (len(X) * len(lines))
+    assert target.line_series(X, lines, 6, 0.99 * cost) is None
+    assert target.line_series(X, lines, 6, 1.01 * cost) is not None
+
+
 def with_shared_factor(x):
     """A factor that only the first coordinate moves."""
     matrix = jnp.diag(jnp.exp(jnp.arange(2.0) * x[0])) + 0.3

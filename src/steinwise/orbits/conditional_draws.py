@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from scipy.special import ndtri
 
 from steinwise._internal.memory import chunks
+from steinwise.orbits.line_density import LineDensity
 from steinwise.orbits.nodes import search_ranges_of
 from steinwise.orbits.places import LINES_AT_ONCE
 from steinwise.orbits.quadrature import follow_by_nodes
@@ -68,6 +69,6 @@ def steps_to_quantiles(
     for some in chunks(len(left), LINES_AT_ONCE):
         i = left[some]
         given = target, x[i], lines, positions[i], ranges, memory, draw_numbers[i]
-        table = follow_by_nodes(*given).table
+        table = follow_by_nodes(LineDensity(*given)).table
         steps[i] = quantiles_at(v[i][:, None], table)[:, 0] - positions[i]
     return steps

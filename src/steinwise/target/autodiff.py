@@ -349,10 +349,20 @@ class Target(AbstractTarget):
         values_and_slopes = self._on_lines(DIRECTION, x, steps, directions, memory)
         return values_and_slopes[..., 0], values_and_slopes[..., 1]
 
-    def line_series(self, x: np.ndarray, directions: np.ndarray, order: int) -> LineSeries | None:
+    def line_series(
+        self,
+        x: np.ndarray,
+        directions: np.ndarray,
+        order: int,
+        most_evaluations: float = np.inf,
+    ) -> LineSeries | None:
         n, d = x.shape
         plan = self._series(d, order)
         if plan is None or (directions.ndim == 2 and not plan.supported.all()):
+            return None
+        count = len(directions)
+        cost = plan.direction_cost(count) if directions.ndim == 2 else plan.cost * count / d
+        if cost > most_evaluations * count:
             return None
         if directions.ndim == 2:
             point_by_point = functools.partial(self._values_along, plan, x, directions)
@@ -362,7 +372,7 @@ class Target(AbstractTarget):
 
             return LineSeries(
                 plan.direction_series(x, directions),
-                plan.direction_cost(len(directions)) * n,
+                cost * n,
                 point_by_point if plan.uses_lapack else direction_values,
             )
 
@@ -379,11 +389,7 @@ class Target(AbstractTarget):
                 found[:, ~alone] = together[:, ~alone]
             return found
 
-        return LineSeries(
-            plan.coordinate_series(x)[:, directions],
-            plan.cost * n * len(directions) / d,
-            values,
-        )
+        return LineSeries(plan.coordinate_series(x)[:, directions], cost * n, values)
 
     def _values_along(
         self,

@@ -170,8 +170,12 @@ class AbstractTarget(abc.ABC):
         x: Rows,  # noqa: ARG002
         directions: Float[np.ndarray, "c d"] | Int[np.ndarray, " c"],  # noqa: ARG002
         order: int,  # noqa: ARG002
+        most_evaluations: float = np.inf,  # noqa: ARG002
     ) -> LineSeries | None:
-        """log p along lines as Taylor series around the draws; None if there are none."""
+        """log p along lines as Taylor series around the draws.
+
+        None if there are none, or if they cost more than so many evaluations a line.
+        """
         return None
 
     @abc.abstractmethod

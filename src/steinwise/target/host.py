@@ -128,15 +128,19 @@ class HostTarget(AbstractTarget):
         *,
         memory: int = DEFAULT_MEMORY,
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        each = np.broadcast_to(coordinates, y.shape[:2])
         if self.lines is not None:
             slopes = np.empty(y.shape)
-            for c, j in enumerate(coordinates):
-                slopes[:, c] = self._scores_with(x, int(j), y[:, c, :, None], memory, None)[..., 0]
+            for j in np.unique(each):
+                row, c = np.nonzero(each == j)
+                scores = self._scores_with(x[row], int(j), y[row, c][..., None], memory, None)
+                slopes[row, c] = scores[..., 0]
             return None, slopes
 
         def moved(part: slice, c: int) -> np.ndarray:
             points = np.repeat(x[part, None], y.shape[2], axis=1)
-            points[..., coordinates[c]] = y[part, c]
+            at = each[part, c, None, None]
+            np.put_along_axis(points, at, y[part, c, :, None], axis=2)
             return points
 
         return self._values_at(moved, np.eye(x.shape[1])[coordinates], y.shape, memory)
