@@ -12,6 +12,7 @@ from steinwise.orbits.few_nodes import follow_by_few_nodes
 from steinwise.orbits.line_density import LineDensity
 from steinwise.orbits.node_recipes import follow_each
 from steinwise.orbits.nodes import search_ranges_of
+from steinwise.orbits.quadrature import follow_by_nodes
 from steinwise.target import AbstractTarget
 
 N = 320
@@ -162,7 +163,7 @@ def test_a_spike_between_the_nodes_is_found_where_lines_are_followed_both_ways()
     u = (stats.norm.cdf(x) + SHARE * stats.norm.cdf((x - PLACE) / SPIKE)) / (1 + SHARE)
     few = follow_by_few_nodes(through(target, x))
     assert np.abs(few.u - u)[few.trusted].max() > 0.05
-    followed = follow_each(through(target, x), np.arange(N), np.zeros(N, int))
+    followed = follow_each(through(target, x), np.arange(N), np.zeros(N, int), np.ones(N, bool))
     assert np.abs(followed.u - u).max() < 2e-3
 
 
@@ -177,7 +178,24 @@ def test_one_bad_coordinate_does_not_cost_the_others_their_few_nodes() -> None:
     draw, line = np.nonzero(np.ones(x.shape))
     given = sw.Target.from_log_density(log_density), x, np.arange(2), x, search_ranges_of(x), 2**28
     density = LineDensity(*given, np.arange(N)).single(draw, line)
-    followed = follow_each(density, draw, line)
+    followed = follow_each(density, draw, line, np.ones(len(line), bool))
     exact = np.stack([stats.norm.cdf(x[:, 0]), stats.t(3).cdf(x[:, 1])], axis=1)
     np.testing.assert_allclose(followed.u.reshape(x.shape), exact, atol=1e-4)
     assert 2 * 68 * N < followed.evaluations < 2 * (68 + 25) * N
+
+
+def test_few_nodes_are_not_tried_on_lines_whose_series_failed() -> None:
+    """Half of the lines are said not to be nearly normal: they cost all nodes, and no more."""
+    x = np.random.default_rng(6).normal(size=N)
+    density = through(target_of(lambda t: -(t**2) / 2, lambda t: -t, "both"), x)
+    draw, line = np.arange(N), np.zeros(N, int)
+    may_be_normal = draw < N // 2
+    followed = follow_each(density, draw, line, may_be_normal)
+    np.testing.assert_allclose(followed.u, stats.norm.cdf(x), atol=1e-6)
+    first, last = (
+        follow_each(density.rows(part), draw[part], line[part], may_be_normal[part]).evaluations
+        for part in (may_be_normal, ~may_be_normal)
+    )
+    assert last == follow_by_nodes(density.rows(~may_be_normal)).evaluations
+    assert followed.evaluations == first + last
+    assert first < last / 2

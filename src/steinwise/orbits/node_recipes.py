@@ -2,7 +2,7 @@
 
 A narrow mode between two nodes is invisible to few of them. So some lines along every coordinate
 are followed both ways: where the two disagree on one, no line along that coordinate is left to few
-nodes.
+nodes. A line whose Taylor series failed is not nearly normal, and few nodes are not tried on it.
 """
 
 from typing import NamedTuple
@@ -29,10 +29,13 @@ class Followed(NamedTuple):
 
 
 def follow_each(
-    density: LineDensity, draw: Int[np.ndarray, " m"], line: Int[np.ndarray, " m"]
+    density: LineDensity,
+    draw: Int[np.ndarray, " m"],
+    line: Int[np.ndarray, " m"],
+    may_be_normal: Bool[np.ndarray, " m"],
 ) -> Followed:
     """u on lines, one to a row, each given by the number of its draw and that of its direction."""
-    compared = (draw + line) % CHECKED_STEP == 0
+    compared = may_be_normal & ((draw + line) % CHECKED_STEP == 0)
     u, evaluations, ends = np.full(len(line), np.nan), 0.0, 0
     by_few = np.zeros(len(line), bool)
     if compared.any():
@@ -41,7 +44,8 @@ def follow_each(
         u[compared] = full.u[:, 0]
         evaluations, ends = few.evaluations + full.evaluations, full.ends
         agree = np.abs(few.u - full.u[:, 0]) < LARGEST_ERROR
-        by_few = np.isin(line, _enough_for(line[compared], few.trusted, agree)) & ~compared
+        by_few = np.isin(line, _enough_for(line[compared], few.trusted, agree))
+        by_few &= may_be_normal & ~compared
     if by_few.any():
         few = follow_by_few_nodes(density.rows(by_few))
         u[by_few] = np.where(few.trusted, few.u, np.nan)

@@ -79,17 +79,19 @@ def find_places(
         to_mean, sd = normal
         return Places.of_normal_scores(-to_mean / sd)
     u, evaluations, ends = np.full(positions.shape, np.nan), 0.0, 0
+    may_be_normal = np.ones(positions.shape, bool)
     series = target.line_series(x, directions, ORDER, DEAREST_SERIES) if len(x) else None
     if series is not None:
         found = places_from_series(series.coefficients)
         trusted, checks = SeriesComparison(series, found, positions, ranges).trusted()
         u[trusted] = found.u[trusted]
+        may_be_normal = np.isnan(series.coefficients).any(axis=-1)  # where there was no series
         evaluations = series.evaluations + checks
     density = LineDensity(target, x, directions, positions, ranges, memory, draw_numbers)
     draw, line = np.nonzero(np.isnan(u))
     for some in chunks(len(draw), LINES_AT_ONCE):
         i, k = draw[some], line[some]
-        followed = follow_each(density.single(i, k), i, k)
+        followed = follow_each(density.single(i, k), i, k, may_be_normal[i, k])
         u[i, k] = followed.u
         evaluations, ends = evaluations + followed.evaluations, ends + followed.ends
     return Places.of_transforms(u, evaluations, ends)
