@@ -85,7 +85,7 @@ def find_places(
         found = places_from_series(series.coefficients)
         trusted, checks = SeriesComparison(series, found, positions, ranges).trusted()
         u[trusted] = found.u[trusted]
-        may_be_normal = np.isnan(series.coefficients).any(axis=-1)  # where there was no series
+        may_be_normal = np.any(np.isnan(series.coefficients), axis=-1)  # where there was no series
         evaluations = series.evaluations + checks
     density = LineDensity(target, x, directions, positions, ranges, memory, draw_numbers)
     draw, line = np.nonzero(np.isnan(u))
