@@ -89,3 +89,54 @@ def test_conditionals_take_the_place_of_the_density() -> None:
     target = sw.Target(log_density, conditionals=conditionals)
     with pytest.raises(sw.TargetError, match=r"gave 2 log probabilities.*has 3 values"):
         outcomes_of(target, x, three)
+
+
+@pytest.mark.parametrize("high", [100, None])
+def test_conditionals_give_the_whole_support(high: int | None) -> None:
+    """Catches a window that depends on the draws, for which the user's answer is too long."""
+    grid = np.arange(101.0)
+
+    def log_density(x):
+        return -0.5 * ((x[0] - 50) / 7) ** 2
+
+    target = sw.Target(
+        log_density, conditionals=lambda _x, _j: jnp.asarray(-0.5 * ((grid - 50) / 7) ** 2)
+    )
+    host = sw.Target.from_log_density(
+        lambda x: -0.5 * ((x[:, 0] - 50) / 7) ** 2,
+        conditionals=lambda x, _: np.tile(-0.5 * ((grid - 50) / 7) ** 2, (len(x), 1)),
+    )
+    x = np.array([[45.0], [50.0], [56.0]])
+    support = sw.support.integers(0, high)
+    expected = outcomes_of(sw.Target(log_density), x, support)
+    for given in (target, host):
+        found = outcomes_of(given, x, support)
+        assert (len(found.values) == 101) == (high == 100)
+        np.testing.assert_allclose(
+            found.at_draws(found.below), expected.at_draws(expected.below), atol=1e-9
+        )
+
+
+def test_heavy_tails_are_told_from_no_tails() -> None:
+    """Catches a density that is said not to fall off although it does."""
+    target = sw.Target.from_log_density(lambda x: -3 * np.log(x[:, 0]))
+    with pytest.raises(sw.TargetError, match=r"tail is too heavy for a window of 65,536 values"):
+        outcomes_of(target, np.array([[1.0], [3.0]]), sw.support.integers(1, None))
+
+
+def test_a_first_window_is_no_larger_than_others() -> None:
+    """Catches minutes of evaluations without a word."""
+
+    def never(x: np.ndarray) -> np.ndarray:
+        raise AssertionError("evaluated")
+
+    x = stats.poisson(1e8).rvs(size=(50, 1), random_state=np.random.default_rng(0)) * 1.0
+    with pytest.raises(sw.TargetError, match=r"window .* has \d+,\d+ values, and at most 65,536"):
+        outcomes_of(sw.Target.from_log_density(never), x, COUNTS)
+
+
+def test_a_support_of_too_many_values_is_no_tail() -> None:
+    """Catches a flat density between two ends whose tail is said to be too heavy."""
+    target = sw.Target.from_log_density(lambda x: 0.0 * x[:, 0])
+    with pytest.raises(sw.TargetError, match="can be checked as a real one"):
+        outcomes_of(target, np.zeros((2, 1)), sw.support.integers(0, 100_000))

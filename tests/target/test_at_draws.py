@@ -56,3 +56,9 @@ def test_noisy_scores_come_without_values() -> None:
     """A log density to follow lines with would be taken for an exact one."""
     with pytest.raises(sw.InputError, match="noisy=True came with a log density"):
         sw.Target.from_score(np.negative, lambda x: -(x**2).sum(axis=1) / 2, noisy=True)
+
+
+def test_scores_of_other_draws_are_said_first() -> None:
+    """Catches advice on the method, and the same call refused again once it is followed."""
+    with pytest.raises(sw.InputError, match=r"the scores have shape .* in the same order"):
+        sw.check(X, sw.Target.at_draws(-X[:-1]))

@@ -1,5 +1,6 @@
 """How a JAX density is differentiated: modes, precision, and what is refused."""
 
+import math
 from functools import partial
 
 import jax
@@ -259,3 +260,16 @@ def test_a_density_of_several_arguments_is_answered_with_one(density, said):
     """Catches a TypeError of Python where the fix is one line."""
     with pytest.raises(sw.TargetError, match=said):
         sw.check(np.random.default_rng(0).normal(size=(50, 3)), density)
+
+
+@pytest.mark.parametrize(
+    ("log_density", "fix"),
+    [
+        (lambda x: -(x[0] ** 2) if x[0] > 0 else -x[1], "a Python if.*jnp.where.*from_log_density"),
+        (lambda x: -math.exp(x[0]), "the math module.*jax.numpy.*from_log_density"),
+    ],
+)
+def test_python_that_asks_for_values_is_told_from_a_wrong_dimension(log_density, fix: str) -> None:
+    with pytest.raises(sw.TargetError, match=fix) as raised:
+        sw.Target(log_density).prepare(2)
+    assert "number of coordinates" not in str(raised.value)

@@ -13,11 +13,16 @@ from jaxtyping import Float, Int
 
 from steinwise.errors import TargetError
 from steinwise.target import AbstractTarget
-from steinwise.target.support import AbstractSupport, Integers, Values
+from steinwise.target.support import (
+    MOST_VALUES,
+    AbstractSupport,
+    Integers,
+    Values,
+    all_values,
+)
 
 LEFT_OUT = 1e-12  # the probability of all values that are not looked at
 ALWAYS_ALL = 64  # values that are all looked at; of more, those of a window
-MOST_VALUES = 2**16  # in a window
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +71,8 @@ def find_outcomes(
 ) -> Outcomes:
     """The outcomes of a discrete coordinate of the draws x."""
     own = x[:, coordinate]
-    values, grows = _first_values(support, own)
-    logs = target.outcome_values(x, coordinate, values, memory=memory)
+    values, grows = _first_values(support, own, coordinate, target.conditionals is not None)
+    logs = target.outcome_values(x, coordinate, values, memory=memory, complete=not any(grows))
     while any(grows):
         done_below, done_above = _ends(logs)
         grows = grows[0] and not done_below, grows[1] and not done_above
@@ -76,9 +81,8 @@ def find_outcomes(
         values, logs, grows = _wider(target, x, coordinate, support, values, logs, grows, memory)
         if len(values) > MOST_VALUES:
             raise TargetError(
-                f"coordinate {coordinate} has more than {MOST_VALUES} values of some probability "
-                f"at draw {draw_numbers[0]}: the density does not fall off along it. Is it bounded "
-                "(sw.support.integers(low, high)), or on another scale?"
+                f"coordinate {coordinate} has more than {MOST_VALUES:,} values of some probability "
+                f"at draw {draw_numbers[0]}: {_why_endless(support, logs, grows)}"
             )
     drawn = np.searchsorted(values, own)
     at_draws = np.take_along_axis(logs, drawn[:, None], axis=1)[:, 0]
@@ -100,19 +104,52 @@ def _probabilities(logs: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
 
 
 def _first_values(
-    support: AbstractSupport, drawn: Float[np.ndarray, " n"]
+    support: AbstractSupport, drawn: Float[np.ndarray, " n"], coordinate: int, whole: bool
 ) -> tuple[Float[np.ndarray, " k"], tuple[bool, bool]]:
-    """Values to begin with, and whether there may be more below and above."""
-    if isinstance(support, Values):
-        return np.array(support.values), (False, False)
+    """Values to begin with, and whether there may be more below and above.
+
+    All values if `whole`, as far as they can be.
+    """
+    values = all_values(support)
+    if values is not None and (whole or isinstance(support, Values) or len(values) <= ALWAYS_ALL):
+        return values, (False, False)
     assert isinstance(support, Integers)
     least = -np.inf if support.low is None else support.low
     most = np.inf if support.high is None else support.high
-    if most - least < ALWAYS_ALL:
-        return np.arange(least, most + 1.0), (False, False)
     width = max(ALWAYS_ALL / 4, float(drawn.max() - drawn.min()))
     low, high = max(least, drawn.min() - width), min(most, drawn.max() + width)
+    if high - low >= MOST_VALUES:
+        raise TargetError(
+            f"coordinate {coordinate} has draws from {drawn.min():.0f} to {drawn.max():.0f}: a "
+            f"window that holds them has {high - low + 1:,.0f} values, and at most {MOST_VALUES:,} "
+            "are summed over. Does a draw lie far from all others? Counts as large as these can be "
+            "checked as real numbers, without an entry in support=, if the density takes the "
+            "numbers between them."
+        )
     return np.arange(low, high + 1.0), (bool(low > least), bool(high < most))
+
+
+def _why_endless(
+    support: AbstractSupport, logs: Float[np.ndarray, "n k"], grows: tuple[bool, bool]
+) -> str:
+    """Why a window has no end, and what to do: the density falls off slowly or not at all."""
+    assert isinstance(support, Integers)
+    ends = [pair for pair, more in zip(((0, 1), (-1, -2)), grows, strict=True) if more]
+    if support.low is not None and support.high is not None:
+        return (
+            f"no more than {MOST_VALUES:,} are summed over. A coordinate of so many values can be "
+            "checked as a real one (sw.support.interval) if the density takes the numbers between."
+        )
+    if all((logs[:, last] < logs[:, before]).all() for last, before in ends):
+        return (
+            f"its tail is too heavy for a window of {MOST_VALUES:,} values, which has to hold all "
+            f"but {LEFT_OUT:g} of the probability. Check it given that it is not larger "
+            "(sw.support.integers(low, high), without the draws beyond)."
+        )
+    return (
+        "the density does not fall off along it. Is it bounded (sw.support.integers(low, high)), "
+        "or on another scale?"
+    )
 
 
 def _ends(logs: Float[np.ndarray, "n k"]) -> tuple[bool, bool]:
@@ -150,7 +187,7 @@ def _wider(
     above = np.arange(values[-1] + 1, min(most, values[-1] + count) + 1) if grows[1] else values[:0]
     for more, before in ((below, True), (above, False)):
         if len(more):
-            found = target.outcome_values(x, coordinate, more, memory=memory)
+            found = target.outcome_values(x, coordinate, more, memory=memory, complete=False)
             logs = np.concatenate([found, logs] if before else [logs, found], axis=1)
     values = np.concatenate([below, values, above])
     more_below, more_above = bool(values[0] > least), bool(values[-1] < most)

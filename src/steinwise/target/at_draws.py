@@ -8,7 +8,7 @@ import numpy as np
 from steinwise._internal.validation import require_flag
 from steinwise.errors import InputError, TargetError
 from steinwise.target.base import AbstractTarget, check_dimension
-from steinwise.target.support import real, require_support
+from steinwise.target.support import require_support, undeclared
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +21,7 @@ class ScoresAtDraws(AbstractTarget):
 
     scores: Any
     noisy: bool = False
-    support: Any = real
+    support: Any = undeclared
 
     def __post_init__(self) -> None:
         require_flag("noisy", self.noisy)

@@ -19,7 +19,12 @@ from steinwise.target.base import (
     require_finite,
     require_outcomes,
 )
-from steinwise.target.differentiation import DifferentiationPlan, check_lines, plan_differentiation
+from steinwise.target.differentiation import (
+    DifferentiationPlan,
+    check_conditionals,
+    check_lines,
+    plan_differentiation,
+)
 from steinwise.target.host import HostTarget
 from steinwise.target.indexing import require_indices_inside
 from steinwise.target.pointwise import (
@@ -32,7 +37,7 @@ from steinwise.target.pointwise import (
     points_per_call,
 )
 from steinwise.target.series import SeriesPlan, plan_series
-from steinwise.target.support import real, require_support
+from steinwise.target.support import require_support, undeclared
 from steinwise.target.unconstrained import Unconstrained
 
 DIRECTION, DIRECTION_LEVEL = "direction value", "direction level"
@@ -57,7 +62,8 @@ class Target(AbstractTarget):
     conditionals
         ``conditionals(x, j)``: the log probabilities, up to a constant, of all values of a discrete
         coordinate `j` given the others, if the model has them for less than evaluations of
-        `log_density`; in the order of its support. `j` is an integer.
+        `log_density`; in the order of its support. `j` is an integer. Not used for coordinates
+        whose support has no end, or more than 65,536 values.
 
     Notes
     -----
@@ -76,7 +82,7 @@ class Target(AbstractTarget):
 
     log_density: Callable[[Array], Array]
     lines: Callable[..., Array] | None = None
-    support: Any = real
+    support: Any = undeclared
     conditionals: Callable[..., Array] | None = None
 
     def __init__(
@@ -84,7 +90,7 @@ class Target(AbstractTarget):
         log_density: Callable[[Array], Array],
         *,
         lines: Callable[..., Array] | None = None,
-        support: Any = real,
+        support: Any = undeclared,
         conditionals: Callable[..., Array] | None = None,
     ) -> None:
         require_support(support)
@@ -112,7 +118,7 @@ class Target(AbstractTarget):
         *,
         lines: Callable[..., np.ndarray] | None = None,
         noisy: bool = False,
-        support: Any = real,
+        support: Any = undeclared,
     ) -> AbstractTarget:
         r"""A target from a host function (n, d) -> (n, d), called in batches; no JAX needed.
 
@@ -165,7 +171,7 @@ class Target(AbstractTarget):
     def from_log_density(
         log_density: Callable[[np.ndarray], np.ndarray],
         *,
-        support: Any = real,
+        support: Any = undeclared,
         conditionals: Callable[[np.ndarray, int], np.ndarray] | None = None,
     ) -> AbstractTarget:
         """A target from a host function (n, d) -> (n,) of values alone: no gradient, no JAX.
@@ -181,7 +187,8 @@ class Target(AbstractTarget):
             Where the coordinates live, as in `Target`.
         conditionals
             Optional: ``conditionals(x, j)`` with x (n, d) to (n, k), the log probabilities, up to a
-            constant per row, of all k values of a discrete coordinate j given the others.
+            constant per row, of all k values of a discrete coordinate j given the others. Not used
+            where its support has no end, or more than 65,536 values.
 
         Examples
         --------
@@ -195,7 +202,7 @@ class Target(AbstractTarget):
         return HostTarget(None, log_density, support=support, conditionals=conditionals)
 
     @staticmethod
-    def at_draws(scores: Any, *, noisy: bool = False, support: Any = real) -> AbstractTarget:
+    def at_draws(scores: Any, *, noisy: bool = False, support: Any = undeclared) -> AbstractTarget:
         """A target of which only the scores at the draws are known, such as a sampler keeps them.
 
         Methods that evaluate the density nowhere else take it; the others refuse, and say which
@@ -227,6 +234,9 @@ class Target(AbstractTarget):
 
     def has_scores(self, d: int) -> bool:
         return not self._plan(d).no_derivative
+
+    def no_derivative(self, d: int) -> str:
+        return "" if self.lines is not None else self._plan(d).no_derivative
 
     def on_own_scale(self, x: np.ndarray) -> np.ndarray:
         space: Unconstrained | None = self._space  # type: ignore[attr-defined]
@@ -327,9 +337,10 @@ class Target(AbstractTarget):
         values: np.ndarray,
         *,
         memory: int = DEFAULT_MEMORY,
+        complete: bool = True,
     ) -> np.ndarray:
         index = np.array([coordinate], np.int32)
-        if self.conditionals is not None:
+        if self.conditionals is not None and complete:
             given = np.zeros((len(x), 1, 1))
             logs = self._on_lines("conditional", x, given, index, memory)
             return require_outcomes(logs.reshape(len(x), -1), len(values), coordinate)
@@ -509,6 +520,8 @@ class Target(AbstractTarget):
             plan = plan_differentiation(self.log_density, d)
             if self.lines is not None:
                 check_lines(self.lines, d, plan)
+            if self.conditionals is not None:
+                check_conditionals(self.conditionals, d, plan)
             plans[d] = plan
         return plans[d]
 

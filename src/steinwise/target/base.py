@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 
 from steinwise._internal.counting import by_count, counted
 from steinwise.errors import InputError, TargetError
-from steinwise.target.support import real
+from steinwise.target.support import undeclared
 
 Rows = Float[np.ndarray, "n d"]
 # of lines: the same for all draws, or those of each draw
@@ -40,7 +40,8 @@ class AbstractTarget(abc.ABC):
     """
 
     noisy: bool = False  # whether two evaluations at one point differ; see `Target.from_score`
-    support: Any = real  # as a user passed it; `supports_of` reads it
+    support: Any = undeclared  # as a user passed it; `supports_of` reads it
+    conditionals: Any = None  # log probabilities of discrete coordinates, if the user has them
 
     @abc.abstractmethod
     def prepare(self, d: int) -> str:
@@ -52,6 +53,13 @@ class AbstractTarget(abc.ABC):
     def has_scores(self, d: int) -> bool:  # noqa: ARG002
         """Whether the density can be differentiated in d dimensions, and not only evaluated."""
         return True
+
+    def no_derivative(self, d: int) -> str:  # noqa: ARG002
+        """Why a density that was meant to be differentiated is only evaluated; "" where it is not.
+
+        What was passed as a function of values alone needs no such word.
+        """
+        return ""
 
     def on_own_scale(self, x: Rows) -> Rows:
         """Draws as a user knows them, where bounded coordinates were taken to the real line."""
@@ -127,8 +135,13 @@ class AbstractTarget(abc.ABC):
         values: Float[np.ndarray, " k"],
         *,
         memory: int = DEFAULT_MEMORY,
+        complete: bool = True,  # noqa: ARG002
     ) -> Float[np.ndarray, "n k"]:
-        """log p with a coordinate replaced by each of its values, up to a constant per draw."""
+        """log p with a coordinate replaced by each of its values, up to a constant per draw.
+
+        `complete` says whether these are all of its values, as conditionals of the user's give
+        them, or a window.
+        """
         out = np.empty((len(x), len(values)))
         for k, value in enumerate(values):
             moved = x.copy()
@@ -243,6 +256,6 @@ def require_outcomes(
         raise TargetError(
             f"conditionals(x, j) gave {logs.shape[1]} log probabilities for coordinate "
             f"{coordinate}, whose support has {count} values: expected one for each, in increasing "
-            "order. A support without end has too many; leave conditionals= out there."
+            "order. Is the support another one, or the coordinate?"
         )
     return logs

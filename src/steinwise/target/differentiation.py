@@ -81,6 +81,8 @@ def plan_differentiation(log_density: Callable, d: int) -> DifferentiationPlan:
             "or pass a NumPy function of draws (n, d) that returns n values to "
             "sw.Target.from_log_density."
         ) from first_error
+    if isinstance(first_error, jax.errors.ConcretizationTypeError):
+        raise TargetError(_about_python_values(first_error, d)) from first_error
     required = _required_arguments(log_density)
     if isinstance(first_error, TypeError) and len(required) > 1:
         raise TargetError(_about_arguments(required, d)) from first_error
@@ -114,6 +116,28 @@ def check_lines(
         raise TargetError(
             f"lines(x, j, y) returned {out!r} on x of shape ({d},), {kind}: expected shape "
             f"{shape}, the derivative of the log density along j at x with x_j replaced by y."
+        )
+
+
+def check_conditionals(conditionals: Callable, d: int, plan: DifferentiationPlan) -> None:
+    """Try the user's `conditionals(x, j)` on one coordinate."""
+    with precision(plan.wide):
+        x = jax.ShapeDtypeStruct((d,), _float(plan.wide))
+        j = jax.ShapeDtypeStruct((), np.int32)
+        try:
+            out = jax.eval_shape(conditionals, x, j)
+        except Exception as error:
+            raise TargetError(
+                f"conditionals(x, j) failed on one draw of shape ({d},) and an integer j: "
+                f"{type(error).__name__}: {_first_line(error).removesuffix('.')}. It takes these "
+                "two, JAX traces it in both, and it returns the log probabilities of all values of "
+                "coordinate j."
+            ) from error
+    if len(getattr(out, "shape", ())) != 1:
+        raise TargetError(
+            f"conditionals(x, j) returned {_described(out)} for one draw of shape ({d},): expected "
+            "shape (k,), a log probability for each of the k values of coordinate j. It is called "
+            "with one draw at a time."
         )
 
 
@@ -227,6 +251,21 @@ def _about_arguments(required: list[str], d: int) -> str:
         return f"{said} Unpack it inside: {', '.join(required)} = x."
     values = ", ".join(others)
     return f"{said} Give it the others before: lambda {first}: log_density({first}, {values})."
+
+
+def _about_python_values(error: Exception, d: int) -> str:
+    """What to do about a density that asks JAX for a value while it is traced."""
+    if isinstance(error, jax.errors.TracerBoolConversionError):
+        cause = "a Python if, while, and, or, min or max decides by the values of a draw"
+        fix = "jnp.where(condition, a, b), jnp.minimum, jnp.maximum or jax.lax.cond"
+    else:
+        cause = "float(), int(), range() or the math module takes a plain number out of a draw"
+        fix = "jax.numpy on the array itself"
+    return (
+        f"the log density failed on one draw of shape ({d},): {type(error).__name__}. JAX traces "
+        f"it without values, and {cause}. Write it with {fix}; or pass a NumPy function of draws "
+        "(n, d) that returns n values to sw.Target.from_log_density."
+    )
 
 
 def _first_line(error: Exception | None) -> str:

@@ -12,7 +12,7 @@ from steinwise._internal.validation import as_numbers, as_symmetric
 from steinwise.errors import InputError
 from steinwise.target.autodiff import Target
 from steinwise.target.base import DEFAULT_MEMORY, AbstractTarget, check_dimension
-from steinwise.target.support import real, require_support
+from steinwise.target.support import require_support, undeclared
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -42,7 +42,7 @@ class Gaussian(AbstractTarget):
     precision: Float[np.ndarray, "d d"]
     support: Any
 
-    def __init__(self, mean: object, covariance: object, *, support: Any = real) -> None:
+    def __init__(self, mean: object, covariance: object, *, support: Any = undeclared) -> None:
         require_support(support)
         mean_array, covariance_array = _real("mean", mean), _real("covariance", covariance)
         d = mean_array.size

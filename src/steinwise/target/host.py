@@ -11,7 +11,7 @@ from steinwise._internal.numpy_errors import users_numpy_errors
 from steinwise._internal.validation import require_flag, require_function
 from steinwise.errors import InputError, TargetError
 from steinwise.target.base import DEFAULT_MEMORY, NO_SCORES, AbstractTarget, require_finite
-from steinwise.target.support import real, require_support
+from steinwise.target.support import require_support, undeclared
 
 # Rows of one call of the user's function: enough to vectorise, few enough that a slow function
 # returns within a moment, so that an interruption is noticed.
@@ -30,7 +30,7 @@ class HostTarget(AbstractTarget):
     log_density: Callable[[np.ndarray], np.ndarray] | None = None
     lines: Callable[..., np.ndarray] | None = None
     noisy: bool = False
-    support: Any = real
+    support: Any = undeclared
     conditionals: Callable[[np.ndarray, int], np.ndarray] | None = None
 
     def __post_init__(self) -> None:
@@ -97,8 +97,9 @@ class HostTarget(AbstractTarget):
         values: np.ndarray,
         *,
         memory: int = DEFAULT_MEMORY,
+        complete: bool = True,
     ) -> np.ndarray:
-        if self.conditionals is None:
+        if self.conditionals is None or not complete:
             return super().outcome_values(x, coordinate, values, memory=memory)
         out = np.empty((len(x), len(values)))
         for part in chunks(len(x), _rows_within(memory, x.shape[1])):

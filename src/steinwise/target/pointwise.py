@@ -58,7 +58,8 @@ def compile_over_points(
         at_one_point = lambda x, j, _: conditionals(x, j)  # noqa: E731
     else:
         at_one_point = _of_one_point(kind, plan, log_density, lines)
-    return quickly_compiled(functools.partial(_map_points, at_one_point), static_argnums=0)
+    at_points = functools.partial(_map_points, at_one_point)
+    return quickly_compiled(at_points, newer_loops=kind == "value and score", static_argnums=0)
 
 
 def _of_one_point(

@@ -19,13 +19,14 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from steinwise._internal.counting import counted
-from steinwise._internal.escaping import printable
+from steinwise._internal.escaping import listed
 from steinwise._internal.validation import as_numbers, is_whole
 from steinwise.errors import InputError
 
 __all__ = ["integers", "interval", "positive", "real", "values"]
 
 LARGEST_INTEGER = 2**53  # beyond it floats skip whole numbers
+MOST_VALUES = 2**16  # of a coordinate that are summed over
 
 
 class AbstractSupport(abc.ABC):
@@ -93,7 +94,11 @@ class Values(AbstractSupport):
 
 
 real = Interval(-np.inf, np.inf)
+"""All numbers, which is what a coordinate takes where nothing else is said."""
+
+undeclared = Interval(-np.inf, np.inf)  # the default of targets: real, as far as anyone said
 positive = Interval(0.0, np.inf)
+"""All numbers from 0; the density may be infinite at 0."""
 
 
 def interval(low: float, high: float) -> Interval:
@@ -148,7 +153,8 @@ def require_support(support: Any) -> None:
     if isinstance(support, AbstractSupport):
         return
     entries = list(support.values()) if isinstance(support, Mapping) else support
-    if not isinstance(entries, (list, tuple)) or not entries:
+    none_needed = isinstance(support, Mapping)
+    if not isinstance(entries, (list, tuple)) or not (entries or none_needed):
         raise InputError(_expected(support))
     for entry in entries:
         if not isinstance(entry, AbstractSupport):
@@ -192,13 +198,22 @@ def supports_of(support: Any, names: Sequence[str]) -> tuple[AbstractSupport, ..
     for key, one in support.items():
         j = position.get(key) if isinstance(key, str) else int(key)
         if j is None or not 0 <= j < len(names):
-            shown = ", ".join(map(printable, names[:5])) + (", ..." if len(names) > 5 else "")
             raise InputError(
                 f"support has the key {key!r}, and there is no such coordinate; there are "
-                f"{len(names)}: {shown}. Names are those of the draws (names=)."
+                f"{len(names)}: {listed(names)}. Names are those of the draws (names=)."
             )
         found[j] = one
     return tuple(found)
+
+
+def all_values(support: AbstractSupport) -> Float[np.ndarray, " k"] | None:
+    """The values of a support, if it has no more than are summed over."""
+    if isinstance(support, Values):
+        return np.array(support.values)
+    assert isinstance(support, Integers)
+    if support.low is None or support.high is None or support.high - support.low >= MOST_VALUES:
+        return None
+    return np.arange(support.low, support.high + 1.0)
 
 
 def discrete_among(support: Any, names: Sequence[str]) -> list[int]:
@@ -206,6 +221,11 @@ def discrete_among(support: Any, names: Sequence[str]) -> list[int]:
     if not isinstance(support, (AbstractSupport, Mapping, list, tuple)):
         return []
     return [j for j, one in enumerate(supports_of(support, names)) if one.kind == "discrete"]
+
+
+def is_declared(support: Any) -> bool:
+    """Whether someone, a user or an adapter, said where the coordinates of a target live."""
+    return support is not undeclared
 
 
 def is_real(support: Any, names: Sequence[str]) -> bool:

@@ -103,6 +103,30 @@ def test_directions_need_every_coordinate():
         plan.direction_series(np.ones((1, 2)), np.ones((1, 2)))
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda y: jnp.sum(jnp.abs(jnp.fft.fft(y)) ** 2),
+        lambda y: jnp.real(jnp.exp(1j * y[0]) * y[1]),
+        lambda y: jnp.imag(jnp.exp(1j * jnp.concatenate([y, y]))).sum() + y.sum(),
+    ],
+    ids=["fft", "exp(1j x)", "rearranged"],
+)
+def test_complex_numbers_are_left_to_nodes(part):
+    """Catches series without what went through complex numbers, taken for what does not move."""
+
+    def log_density(x):
+        return -jnp.sum(x**4) - part(x[2:])
+
+    plan = make_plan(log_density, 4, 4)
+    np.testing.assert_array_equal(plan.supported, [True, True, False, False])
+    x = 0.4 * np.random.default_rng(0).normal(size=(2, 4))
+    expected = nested_derivatives(log_density, x, np.eye(4)[:2], 4)
+    assert_close(plan.coordinate_series(x)[:, :2], expected)
+    with precision():
+        assert not plan_series(log_density, 4, 4).supported[2:].any()
+
+
 @pytest.mark.parametrize("n", [1, DRAWS_PER_BLOCK, DRAWS_PER_BLOCK + 1, 1030])
 def test_any_number_of_draws(n):
     """A block that is dropped, repeated or not filled up."""

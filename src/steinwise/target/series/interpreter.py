@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
+import jax.numpy as jnp
 from jaxtyping import Array
 
 from steinwise.target.series.moving import (
@@ -93,6 +94,8 @@ class Interpreter:
     def follow(self, step: Step) -> Sequence[Moving | None]:
         """The series of the outputs of one equation."""
         name = step.equation.name
+        if any(jnp.iscomplexobj(result) for result in step.results):
+            raise Unsupported(name)
         if name in self.rules:
             return self.rules[name](self, step)
         if name in self.elementwise:

@@ -119,7 +119,9 @@ class Program:
         return frozenset(sensitive)
 
     def can_move(self, value: int) -> bool:
-        return self.is_real(value) and self.size(value) > 0
+        """Complex values too, through which no series goes: what needs them is not supported."""
+        inexact = jnp.issubdtype(self.types[value].dtype, jnp.inexact)
+        return bool(inexact) and self.size(value) > 0
 
     def is_real(self, value: int) -> bool:
         return bool(jnp.issubdtype(self.types[value].dtype, jnp.floating))
