@@ -69,6 +69,7 @@ BAD = {
     "strings": (np.full((30, 2), "a"), "dtype <U1"),
     "ragged rows": ([[1.0, 2.0], [3.0]], "cannot be converted to a NumPy array"),
     "a dict": ({"mu": _draws(30), "tau": _draws(30)}, r"a dict with \['mu', 'tau'\].*Concatenate"),
+    "a path": ("draws.npz", r"the path 'draws.npz'.*np\.load.*steinwise check draws\.npz"),
     "masked": (
         np.ma.masked_greater(_draws(30, 2), 1.0),
         r"masked.*compress_rows",
@@ -121,6 +122,21 @@ def test_nullable_columns_without_missing_values():
     found = Samples.of(frame.astype({"a": "Float64", "b": "Float32"}))
     assert found.names == ("a", "b")
     np.testing.assert_allclose(found.rows, frame, rtol=1e-6)
+
+
+def test_columns_of_chains_and_draws() -> None:
+    """Catches a chain that is taken for a coordinate, or refused because it has whole numbers."""
+    values = _draws(2 * 30, 2).reshape(2, 30, 2)
+    frame = pandas.DataFrame(values.reshape(60, 2), columns=["a", "b"])
+    frame[".chain"], frame["draw"] = np.repeat([1, 2], 30), np.tile(np.arange(30), 2)
+    found = Samples.of(frame.sample(frac=1.0, random_state=0))
+    assert found.names == ("a", "b")
+    assert not found.independent
+    np.testing.assert_array_equal(found.values, values)
+    assert Samples.of(frame, names=["c", "d"]).names == ("c", "d")
+    frame["draw"] = 0
+    with pytest.raises(sw.InputError, match=r"one row of the draws is \.chain 1, draw 0"):
+        Samples.of(frame)
 
 
 class _Closed:

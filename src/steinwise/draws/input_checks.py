@@ -3,16 +3,22 @@
 Every message says what came, what was expected, the likely cause and the fix.
 """
 
-from collections.abc import Collection, Iterable, KeysView, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, KeysView, Sequence, Set
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from steinwise._internal.counting import by_count, counted
-from steinwise._internal.escaping import printable
+from steinwise._internal.escaping import listed, printable
 from steinwise._internal.memory import chunks
-from steinwise.draws.chain_diagnostics import hidden_chain_window, row_autocorrelation
-from steinwise.draws.frames import frame_columns, is_frame
+from steinwise.draws.chain_diagnostics import (
+    Autocorrelation,
+    hidden_chain_window,
+    row_autocorrelation,
+)
+from steinwise.draws.float_types import require_float
+from steinwise.draws.frames import is_frame
 from steinwise.draws.storage import is_chunked, map_slabs, read_rows, refuse_masked
 from steinwise.errors import InputError
 
@@ -22,16 +28,12 @@ LARGEST_ENTRY = 1e100
 SMALLEST_RANGE = 1e-150
 COMPARED_DRAWS = 10_000  # of two chains, at a time
 
-# why integers are refused, in arrays as in tables
-DISCRETE = (
-    "Draws are floats, also where they are whole numbers: draws.astype(float), or 1.0 instead of 1 "
-    "in a text file. Say which parameters are discrete in the target, as in "
-    "support=sw.support.integers(0, 1)."
-)
 
+def as_float_array(draws: Any, all_discrete: Callable[[int], bool] = lambda d: False) -> Any:  # noqa: ARG005
+    """The user's draws as an array of floats: in memory as float64, or as stored on disk.
 
-def as_float_array(draws: Any) -> Any:
-    """The user's draws as an array of floats: in memory as float64, or as stored on disk."""
+    Integers are converted where `all_discrete` says so of their number of coordinates.
+    """
     from jax.core import Tracer
 
     try:
@@ -49,18 +51,19 @@ def as_float_array(draws: Any) -> Any:
             "draws is a JAX tracer: this function runs on the host and cannot be called inside "
             "jit, vmap or grad. Use the pure functions of sw.functional there."
         )
+    if isinstance(draws, (str, PathLike)):
+        raise InputError(
+            f"draws is the path {str(draws)!r}: expected what is in that file. Load it, by "
+            'np.load(path) for .npy, np.load(path)["draws"] for .npz, pandas.read_csv(path), '
+            "pandas.read_parquet(path), or sw.from_arviz for .nc and .zarr; or use the command "
+            f"line: steinwise check {printable(str(draws))} --target model.py:log_density."
+        )
     if isinstance(draws, dict):
         raise InputError(
             f"draws is a dict with {sorted(map(str, draws))[:5]}: expected one array whose last "
             "axis is the coordinate. Concatenate the unconstrained parameters along the last axis "
             "(jax.flatten_util.ravel_pytree does it for one draw)."
         )
-    if is_frame(draws):
-        columns = frame_columns(draws)
-        for name, column in columns:
-            _require_float(column.dtype, f"column {printable(name)} of the draws has")
-        floats = [column.astype(np.float64) for _, column in columns]
-        return np.stack(floats, axis=1) if floats else np.empty((len(draws), 0))
     if isinstance(draws, (list, tuple)) and any(is_frame(one) for one in draws):
         raise InputError(
             "draws is a list of data frames, whose columns may differ: expected one array. "
@@ -82,14 +85,16 @@ def as_float_array(draws: Any) -> Any:
             "draws have dtype object: expected float32 or float64. Rows of unequal length, or "
             "mixed types, make an object array."
         )
-    _require_float(array.dtype)
+    if array.dtype.kind in "iub" and array.ndim > 1 and all_discrete(array.shape[-1]):
+        return array.astype(np.float64)
+    require_float(array.dtype)
     return array if isinstance(draws, np.memmap) else array.astype(np.float64)
 
 
 def _chunked_array(draws: Any) -> Any:
     """An array that is stored in chunks, unchanged; xarray's wrapper is removed."""
     array = getattr(draws, "data", draws) if hasattr(draws, "dims") else draws
-    _require_float(array.dtype)
+    require_float(array.dtype)
     if array.shape is None:
         raise InputError("draws is an empty HDF5 dataset: there is nothing to check.")
     if any(np.isnan(size) for size in array.shape):
@@ -98,16 +103,6 @@ def _chunked_array(draws: Any) -> Any:
             "Call draws.compute_chunk_sizes() first."
         )
     return array
-
-
-def _require_float(dtype: np.dtype, subject: str = "draws have") -> None:
-    if dtype.kind in "iub":
-        raise InputError(f"{subject} dtype {dtype}: expected floats. {DISCRETE}")
-    if dtype.kind != "f" or dtype.itemsize > 8:
-        raise InputError(
-            f"{subject} dtype {dtype}: expected float32 or float64. Convert them yourself: a "
-            "conversion here could lose digits unnoticed."
-        )
 
 
 def check_shape(shape: tuple[int, ...]) -> None:
@@ -152,7 +147,7 @@ def coordinate_names(
     if len(labels) != d:
         swapped = len(labels) == n_draws
         hint = " There are as many draws as names: did you mean draws.T?" if swapped else ""
-        shown = ", ".join(map(repr, labels[:5])) + ", ..." * (len(labels) > 5) or "none"
+        shown = listed([repr(label) for label in labels]) or "none"
         raise InputError(
             f"{counted(len(labels), 'name was', 'names were')} given for "
             f"{counted(d, 'coordinate')}: {shown}. Expected one for each.{hint}"
@@ -267,12 +262,16 @@ def _equal_chains(values: Any, one: int, other: int) -> bool:
     return True
 
 
+def row_dependence(values: Any) -> Autocorrelation | None:
+    """Significant autocorrelation along the rows of draws (chain, draw, d), of the first ones."""
+    chains, draws, d = values.shape
+    rows = slice(0, min(chains * draws, hidden_chain_window(d)))
+    return row_autocorrelation(read_rows(values, rows))
+
+
 def refuse_autocorrelated(values: Any, names: Sequence[str]) -> None:
     """Refuse rows (1, n, d) that were passed as independent draws and are visibly a chain."""
-    _, n, d = values.shape
-    autocorrelation = row_autocorrelation(
-        read_rows(values, slice(0, min(n, hidden_chain_window(d))))
-    )
+    autocorrelation = row_dependence(values)
     if autocorrelation is None:
         return
     raise InputError(

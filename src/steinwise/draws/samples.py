@@ -1,6 +1,6 @@
 """Draws that have been checked: their values, the names of their coordinates, their dependence."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -12,8 +12,9 @@ from steinwise._internal.counting import counted
 from steinwise._internal.escaping import printable
 from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.validation import require_flag
+from steinwise.draws.chain_diagnostics import Autocorrelation
 from steinwise.draws.draw_index import DrawIndex
-from steinwise.draws.frames import is_frame
+from steinwise.draws.frames import is_frame, read_frame
 from steinwise.draws.input_checks import (
     as_float_array,
     check_shape,
@@ -21,6 +22,7 @@ from steinwise.draws.input_checks import (
     coordinate_names,
     refuse_autocorrelated,
     refuse_equal_chains,
+    row_dependence,
 )
 from steinwise.draws.score_checks import as_scores
 from steinwise.draws.storage import (
@@ -46,6 +48,10 @@ class ConstrainedScale:
     names: tuple[str, ...]
     values: Callable[[np.ndarray], np.ndarray]  # of draws (n, d): (n, q), a column per name
 
+    def renamed(self, names: Mapping[str, str]) -> "ConstrainedScale":
+        """With the new names of coordinates; parameters that are none keep theirs."""
+        return replace(self, names=tuple(names.get(name, name) for name in self.names))
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:
@@ -69,6 +75,7 @@ class Samples:
     scores: Any = None  # at every draw, in the shape of `values`, where they are known
     scores_of: object = None  # the target whose scores they are
     constrained: ConstrainedScale | None = None  # where an adapter knows it
+    hidden_chain: Autocorrelation | None = None  # in chains that were said to be independent
     refreshed: bool = False  # whether `sw.refresh` moved them along the lines that checks follow
 
     @classmethod
@@ -85,8 +92,9 @@ class Samples:
         ----------
         draws
             (n, d) for independent draws, (chain, draw, d) for MCMC, a data frame with a column
-            per coordinate, or a Samples. A memory-mapped array, and arrays of zarr, HDF5 and Dask,
-            are read in slabs, and are loaded into memory only by methods that need all draws.
+            per coordinate, and columns `chain` and `draw` for MCMC, or a Samples. A memory-mapped
+            array, and arrays of zarr, HDF5 and Dask, are read in slabs, and are loaded into memory
+            only by methods that need all draws.
         names
             One name per coordinate; x[0], x[1], ... by default.
         independent
@@ -104,16 +112,21 @@ class Samples:
         independent: bool | None = None,
         discrete: Callable[[Sequence[str]], Collection[int]] = lambda names: (),  # noqa: ARG005
     ) -> "Samples":
-        """As `of`; `discrete` gives the coordinates, by names of all, that may never change."""
+        """As `of`; `discrete` gives the coordinates, by names of all, that are discrete.
+
+        These may never change, and be integers.
+        """
         if independent is not None:
             require_flag("independent", independent)
         if isinstance(draws, Samples):
             if names is not None:
-                draws = replace(draws, names=coordinate_names(names, draws.dim))
-            return draws if independent is None else replace(draws, independent=bool(independent))
-        if names is None and is_frame(draws):
-            names = [str(column) for column in draws.columns]
-        array = as_float_array(draws)
+                draws = draws._renamed(coordinate_names(names, draws.dim))
+            return draws if independent is None else draws._called(bool(independent))
+        if is_frame(draws):
+            draws, own = read_frame(draws, discrete)
+            names = own if names is None else names
+        all_discrete = lambda d: len(discrete(coordinate_names(names, d))) == d  # noqa: E731
+        array = as_float_array(draws, all_discrete)
         check_shape(array.shape)
         labels = coordinate_names(names, array.shape[-1], array.shape[-2])
         values = array if array.ndim == 3 else as_one_chain(array)
@@ -122,7 +135,22 @@ class Samples:
             refuse_autocorrelated(values, labels)
         if array.ndim == 3 and not independent:
             refuse_equal_chains(values)
-        return cls(values, labels, array.ndim == 2 if independent is None else bool(independent))
+        if array.ndim == 2:
+            return cls(values, labels, independent is None or bool(independent))
+        return cls(values, labels, False)._called(bool(independent))
+
+    def _renamed(self, names: tuple[str, ...]) -> "Samples":
+        scale = self.constrained
+        if scale is not None:
+            scale = scale.renamed(dict(zip(self.names, names, strict=True)))
+        return replace(self, names=names, constrained=scale)
+
+    def _called(self, independent: bool) -> "Samples":
+        """The same draws by what the user said of them; chains may show that they are none."""
+        if not independent or self.independent:
+            return replace(self, independent=independent)
+        hidden = row_dependence(self.values)
+        return replace(self, independent=True, hidden_chain=hidden)
 
     def with_scores(self, scores: Any, target: object) -> "Samples":
         """The same draws with the scores of a target at them, which it then need not compute.

@@ -11,11 +11,9 @@ import numpy as np
 from steinwise._internal.counting import counted
 from steinwise._internal.escaping import printable
 from steinwise._internal.optional import require
-from steinwise.draws.input_checks import DISCRETE
+from steinwise.draws.chain_columns import by_chain, is_index
+from steinwise.draws.float_types import DISCRETE
 from steinwise.errors import InputError
-
-CHAIN_COLUMNS = ("chain", ".chain", "chain__")  # the names that Stan, posterior and ArviZ use
-DRAW_COLUMNS = ("draw", ".draw", "draw__", ".iteration")
 
 # float() takes more: 1_0 for ten, and the digits of all scripts
 NUMBER = re.compile(
@@ -59,7 +57,8 @@ def read_csv(path: Path, memory: int) -> tuple[np.ndarray, list[str]]:
             f"{shown} has {counted(count, 'row')}: expected a header and one row per draw."
         )
     table = np.frombuffer(values).reshape(-1, len(header))
-    return _by_chain(shown, table, header, whole)
+    _refuse_integers(shown, header, whole)
+    return by_chain(shown, table, header)
 
 
 def read_parquet(path: Path, memory: int) -> tuple[np.ndarray, list[str]]:
@@ -85,7 +84,8 @@ def read_parquet(path: Path, memory: int) -> tuple[np.ndarray, list[str]]:
             )
     rows = np.stack([column.to_numpy().astype(np.float64) for column in table.columns], axis=1)
     whole = [pyarrow.types.is_integer(kind) for kind in stored.schema.types]
-    return _by_chain(shown, rows, names, whole)
+    _refuse_integers(shown, names, whole)
+    return by_chain(shown, rows, names)
 
 
 def _require_within(memory: int, size: int, shown: str) -> None:
@@ -96,40 +96,7 @@ def _require_within(memory: int, size: int, shown: str) -> None:
         )
 
 
-def _by_chain(
-    shown: str, rows: np.ndarray, names: Sequence[str], whole: Sequence[bool]
-) -> tuple[np.ndarray, list[str]]:
-    """Rows as (chain, draw, d) if a column gives the chain, else as (n, d)."""
-    lower = [name.lower() for name in names]
-    chain = next((k for k, name in enumerate(lower) if name in CHAIN_COLUMNS), None)
-    order = next((k for k, name in enumerate(lower) if name in DRAW_COLUMNS), None)
-    kept = [k for k, name in enumerate(lower) if name not in CHAIN_COLUMNS + DRAW_COLUMNS]
-    discrete = [names[k] for k in kept if whole[k]]
-    if discrete:
-        raise InputError(f"column {printable(discrete[0])} of {shown} has integers. {DISCRETE}")
-    labels = [names[k] for k in kept]
-    index = [k for k in (chain, order) if k is not None]
-    for k in index:
-        if not (rows[:, k] == np.round(rows[:, k])).all():
-            raise InputError(f"column {names[k]} of {shown} must have whole numbers.")
-    if order is not None:
-        _refuse_repeated(shown, rows[:, index], [names[k] for k in index])
-        rows = rows[np.argsort(rows[:, order], kind="stable")]
-    if chain is None:
-        return rows[:, kept], labels
-    numbers = np.unique(rows[:, chain])
-    chains = [rows[rows[:, chain] == number] for number in numbers]
-    if len({len(one_chain) for one_chain in chains}) > 1:
-        sizes = {f"{number:g}": len(rows) for number, rows in zip(numbers, chains, strict=True)}
-        raise InputError(f"the chains of {shown} differ in length: {sizes}.")
-    return np.stack(chains)[:, :, kept], labels
-
-
-def _refuse_repeated(shown: str, index: np.ndarray, names: Sequence[str]) -> None:
-    """Refuse two rows for one draw: a file that was written twice, or chains without numbers."""
-    found, counts = np.unique(index, axis=0, return_counts=True)
-    if (counts > 1).any():
-        first = found[counts > 1][0]
-        draw = ", ".join(f"{name} {value:g}" for name, value in zip(names, first, strict=True))
-        hint = "" if len(names) > 1 else " Several chains need a column 'chain'."
-        raise InputError(f"{shown} has more than one row for {draw}.{hint}")
+def _refuse_integers(shown: str, names: Sequence[str], whole: Sequence[bool]) -> None:
+    integers = [name for name, one in zip(names, whole, strict=True) if one and not is_index(name)]
+    if integers:
+        raise InputError(f"column {printable(integers[0])} of {shown} has integers. {DISCRETE}")
