@@ -110,7 +110,13 @@ def batches_of_one_draw(fitted: AbstractFitted, statistic: AbstractStatistic) ->
 
 
 def value(fitted: AbstractFitted) -> float:
-    """The statistic of a check, with a batch for every draw."""
+    """The discrepancy in a check, or the largest z of a coordinate, with a batch for every draw.
+
+    Not the statistic, which is on the scale of the bootstraps.
+    """
     statistic = fitted.statistic(normal(fitted.samples.dim), RunOptions())
     batches = batches_of_one_draw(fitted, statistic)
-    return fitted.test(statistic, batches, 99, 0).calibration.statistic
+    found = fitted.test(statistic, batches, 99, 0).calibration
+    if found.discrepancy is not None:
+        return found.discrepancy
+    return float(np.max(found.values)) if found.values.size else found.statistic

@@ -64,7 +64,7 @@ def test_published_settings_are_those_of_the_units() -> None:
     value = sw.kccsd(x, target, conditional=conditional, kernel=RBF(1.0)).value
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sw.SteinwiseWarning)
-        assert sw.check(x, target, method=as_published).statistic == pytest.approx(value)
+        assert sw.check(x, target, method=as_published).discrepancy == pytest.approx(value)
     standardised = sw.kccsd(x, target, conditional=conditional, standardise=True)
     in_other_units = sw.kccsd(
         1e3 * x, sw.Gaussian([0, 0], 1e6 * np.eye(2)), conditional=conditional, standardise=True

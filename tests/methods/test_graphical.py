@@ -39,7 +39,7 @@ def test_values_are_the_formula_on_each_blanket() -> None:
     blankets = [[0, 1], [0, 1, 2], [1, 2, 3], [2, 3]]
     expected = [blanket_sum(x, target.score(x), j, c, 1.3) for j, c in enumerate(blankets)]
     assert [c.value for c in found.findings.coordinates] == pytest.approx(expected, rel=1e-8)
-    assert found.statistic == pytest.approx(sum(expected), rel=1e-8)
+    assert found.discrepancy == pytest.approx(sum(expected), rel=1e-8)
     assert "blankets of 2 to 3 coordinates" in found.description
 
 
@@ -51,9 +51,9 @@ def test_with_all_edges_it_is_ksd_and_with_none_univariate_ksds() -> None:
         sw.check(x, target, method=GraphicalKSD(graph, kernel))
         for graph in (np.ones((3, 3)), np.zeros((3, 3)))
     )
-    assert full.statistic == pytest.approx(sw.check(x, target, method=KSD(kernel)).statistic)
+    assert full.discrepancy == pytest.approx(sw.check(x, target, method=KSD(kernel)).discrepancy)
     axes = sw.check(x, target, method=SlicedKSD(kernel=kernel))
-    assert none.statistic == pytest.approx(axes.statistic)
+    assert none.discrepancy == pytest.approx(axes.discrepancy)
 
 
 def test_it_names_the_wrong_coordinate_and_sees_more_than_ksd() -> None:

@@ -53,7 +53,7 @@ def test_several_splits_are_averaged() -> None:
 def test_p_values_are_averaged_on_the_scale_of_normal_scores() -> None:
     def verdict(p: float) -> Calibration:
         only = np.array([p])
-        return Calibration(1.0, p, None, 1.0, np.zeros(999), only, only, only, ())
+        return Calibration(1.0, p, None, np.zeros(999), only, only, only, (), discrepancy=1.0)
 
     together = average_over_splits([verdict(p) for p in (0.01, 0.2, 0.6)])
     expected = stats.norm.sf(np.mean(stats.norm.isf([0.01, 0.2, 0.6])))

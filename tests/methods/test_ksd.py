@@ -36,7 +36,7 @@ def test_published_bootstraps(option: str, weights) -> None:
     np.fill_diagonal(matrix, 0.0)
     w = weights(3, 99, 200)
     null = np.einsum("li,ik,lk->l", w, matrix, w) / (200 * 199)
-    assert result.statistic == pytest.approx(matrix.sum() / (200 * 199))
+    assert result.discrepancy == pytest.approx(matrix.sum() / (200 * 199))
     scale = np.sqrt(2 * (matrix**2).sum()) / (200 * 199)
     np.testing.assert_allclose(result.null, null / scale, rtol=1e-9, atol=1e-12)
     assert result.draws.n_batches == 200

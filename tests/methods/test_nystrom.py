@@ -36,7 +36,7 @@ def test_the_statistic_is_the_projected_mean_over_pairs() -> None:
     z = x[chosen]
     pairs = gram(x, z) @ np.linalg.pinv(gram(z, z)) @ gram(z, x)
     np.fill_diagonal(pairs, 0.0)
-    assert found.statistic == pytest.approx(pairs.sum() / (80 * 79))
+    assert found.discrepancy == pytest.approx(pairs.sum() / (80 * 79))
 
 
 def test_with_all_draws_as_landmarks_it_is_ksd() -> None:
@@ -45,10 +45,10 @@ def test_with_all_draws_as_landmarks_it_is_ksd() -> None:
     exact, all_of_them = (
         sw.check(x, TARGET, method=method) for method in (KSD(KERNEL), NystromKSD(KERNEL, 120))
     )
-    assert all_of_them.statistic == pytest.approx(exact.statistic, rel=1e-6)
+    assert all_of_them.discrepancy == pytest.approx(exact.discrepancy, rel=1e-6)
     assert all_of_them.pvalue == exact.pvalue
     more = sw.check(x, TARGET, method=NystromKSD(KERNEL, 10_000))
-    assert more.statistic == all_of_them.statistic
+    assert more.discrepancy == all_of_them.discrepancy
 
 
 def test_the_default_number_of_landmarks_grows_as_the_root_of_n() -> None:

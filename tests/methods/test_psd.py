@@ -73,7 +73,7 @@ def test_the_statistic_is_the_mean_over_pairs(null) -> None:
     terms = terms_by_hand(x, TARGET.score(x))
     pairs = terms @ terms.T
     np.fill_diagonal(pairs, 0.0)
-    assert found.statistic == pytest.approx(pairs.sum() / (80 * 79))
+    assert found.discrepancy == pytest.approx(pairs.sum() / (80 * 79))
 
 
 def test_the_pvalue_is_that_of_the_published_bootstrap() -> None:

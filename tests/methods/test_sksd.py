@@ -70,7 +70,7 @@ def imq_slice(u: np.ndarray, b: np.ndarray, alignment: float, width: float) -> n
 def test_axes_give_the_reference_figures() -> None:
     """Catches a wrong width, a pair counted twice, and a diagonal that is in or out by mistake."""
     x, target = laplace_draws(), targets.standard(5)
-    assert sw.check(x, target, method=SlicedKSD()).statistic == pytest.approx(AXES_U, abs=1e-9)
+    assert sw.check(x, target, method=SlicedKSD()).discrepancy == pytest.approx(AXES_U, abs=1e-9)
     statistic = FittedSlicedKSD(SlicedKSD(), Samples.of(x), np.eye(5)).statistic(
         target, RunOptions()
     )
@@ -167,7 +167,7 @@ def test_pure_functions_keep_the_callers_precision(dtype) -> None:
 def test_single_precision_of_the_bulk() -> None:
     """Catches a dtype that is ignored, and tiles whose cancellations ruin it."""
     x, target = laplace_draws(), targets.standard(5)
-    single = sw.check(x, target, method=SlicedKSD(), dtype="float32").statistic
+    single = sw.check(x, target, method=SlicedKSD(), dtype="float32").discrepancy
     assert single != pytest.approx(AXES_U, rel=1e-12)
     assert single == pytest.approx(AXES_U, rel=1e-4)
 
@@ -179,7 +179,7 @@ def test_results_do_not_depend_on_the_budget() -> None:
         sw.check(x, target, method=SlicedKSD(), memory=memory, n_bootstrap=100)
         for memory in ("1MiB", "1GiB")
     )
-    assert one.statistic == pytest.approx(other.statistic, rel=1e-9)
+    assert one.discrepancy == pytest.approx(other.discrepancy, rel=1e-9)
     assert one.pvalue == other.pvalue
     assert [c.adjusted_pvalue for c in one.coordinates] == [
         c.adjusted_pvalue for c in other.coordinates
@@ -314,7 +314,7 @@ def test_every_coordinate_gets_a_verdict() -> None:
     x[:, 2] *= 1.6
     found = sw.check(x, targets.standard(4), method=SlicedKSD(), names=list("abcd"))
     assert [c.name for c in found.coordinates if c.adjusted_pvalue <= 0.05] == ["c"]
-    assert found.statistic == pytest.approx(sum(c.value for c in found.coordinates))
+    assert found.discrepancy == pytest.approx(sum(c.value for c in found.coordinates))
 
 
 # -- what is refused -----------------------------------------------------------------------------
@@ -367,8 +367,8 @@ def test_given_directions_are_used_as_unit_vectors() -> None:
         for rows in (slanted(3), 5.0 * slanted(3), np.eye(3))
     )
     assert given.draws.held_out == 0
-    assert longer.statistic == pytest.approx(given.statistic)
-    assert axes.statistic == pytest.approx(
-        sw.check(x, targets.standard(3), method="sksd").statistic
+    assert longer.discrepancy == pytest.approx(given.discrepancy)
+    assert axes.discrepancy == pytest.approx(
+        sw.check(x, targets.standard(3), method="sksd").discrepancy
     )
-    assert axes.statistic != pytest.approx(given.statistic)
+    assert axes.discrepancy != pytest.approx(given.discrepancy)

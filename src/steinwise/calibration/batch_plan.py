@@ -94,7 +94,7 @@ def plan_batches(
             batches = even_batches(1, samples.n, min(samples.n, most), independent=True)
         if batches.count < least:
             _refuse_rows(samples, batches, length, least)
-        return BatchPlan(batches, 1.0, float(samples.n), None, ())
+        return BatchPlan(batches, 1.0, float(samples.n), None, _hidden_chain(samples))
 
     summary = summarise_chains(samples, monitored_columns)
     slowest = max(1.0, float(summary.autocorrelation_times.max()))
@@ -125,6 +125,16 @@ def plan_for_error(
         return plan_batches(samples, monitored_columns, most=most, least=FEWEST_BATCHES)
     except TooFewDraws:
         return None
+
+
+def _hidden_chain(samples: Samples) -> tuple[Note, ...]:
+    """A note on chains that were said to be independent draws."""
+    found = samples.hidden_chain
+    if found is None:
+        return ()
+    name = samples.names[found.coordinate]
+    values = {"value": found.value, "lag": found.lag, "signal": found.signal, "name": name}
+    return (note("chains called independent", **values),)
 
 
 def _round_up(length: int) -> int:

@@ -203,10 +203,10 @@ def _judge(families: dict[str, _FamilyEvidence]) -> Calibration:
     main = next(iter(joint))
     one_setting = len(joint) == 1 and len(joint[main].statistic) == 1
     if one_setting:
-        statistic = joint[main].statistic[0, 0]
+        discrepancy = float(joint[main].statistic[0, 0])
         values = np.concatenate([settings[0] for settings in families[main].statistics])
     else:
-        statistic = max(z.max() for z, _ in standardised.values())
+        discrepancy = None
         values = np.concatenate(
             [np.max([z_k[name] for name in joint if name in m], axis=0) for m in _groups(families)]
         )
@@ -220,10 +220,9 @@ def _judge(families: dict[str, _FamilyEvidence]) -> Calibration:
     scores = np.concatenate([observed for observed, _, _ in by_group])
     null_scores = np.concatenate([null for _, null, _ in by_group], axis=1)
     return Calibration(
-        statistic=float(statistic),
+        statistic=float(observed),
         pvalue=float(share_at_or_above(observed, null)),
         normal_pvalue=normal_tail(float(observed)) if lone_mean else None,
-        observed=float(observed),
         null=null,
         values=values,
         coordinate_pvalues=share_at_or_above(scores, null_scores),
@@ -237,6 +236,7 @@ def _judge(families: dict[str, _FamilyEvidence]) -> Calibration:
             name: FamilyVerdict(z_k[name], chosen[name], null.max(axis=1))
             for name, null in null_k.items()
         },
+        discrepancy=discrepancy,
         largest_share=min(family.largest_share() for family in families.values()),
     )
 

@@ -32,18 +32,17 @@ class FamilyVerdict:
 class Calibration:
     """A verdict on all coordinates together and on each."""
 
-    # the discrepancy of a method with one setting, else the largest z; where correct draws are
-    # simulated, what is observed
-    statistic: float
+    statistic: float  # what is compared with the null
     pvalue: float
     normal_pvalue: float | None  # a cross-check that needs no bootstrap; for one mean only
-    observed: float  # what was compared with the null
     null: Float[np.ndarray, " l"]
-    values: Float[np.ndarray, " k"]  # the same per coordinate
+    # the discrepancy per coordinate, else the largest z
+    values: Float[np.ndarray, " k"]
     coordinate_pvalues: Float[np.ndarray, " k"]
     adjusted_pvalues: Float[np.ndarray, " k"]
     deciding: tuple[tuple[str, int], ...]  # per coordinate, the family and setting that decided
     families: dict[str, FamilyVerdict] = field(default_factory=dict)
+    discrepancy: float | None = None  # of a method that has one, in its own units
     largest_share: float = 0.0  # of a single batch, or pair of batches, in the null's variance
 
     def joined_with(self, exact: Float[np.ndarray, " k"]) -> "Calibration":
@@ -84,17 +83,18 @@ def average_over_splits(verdicts: Sequence[Calibration]) -> Calibration:
     def mean_score(pvalues: Sequence[object]) -> np.ndarray:
         return -ndtri(np.clip(np.array(pvalues, float), edge, 1 - edge)).mean(axis=0)
 
-    observed = mean_score([v.pvalue for v in verdicts])
+    score = mean_score([v.pvalue for v in verdicts])
+    known = [v.discrepancy for v in verdicts if v.discrepancy is not None]
     return replace(
         verdicts[0],
-        statistic=float(np.mean([v.statistic for v in verdicts])),
-        pvalue=float(ndtr(-observed)),
+        statistic=float(score),
+        pvalue=float(ndtr(-score)),
         normal_pvalue=None,
-        observed=float(observed),
         null=ndtri((np.arange(count) + 0.5) / count),
         values=np.mean([v.values for v in verdicts], axis=0),
         coordinate_pvalues=ndtr(-mean_score([v.coordinate_pvalues for v in verdicts])),
         adjusted_pvalues=ndtr(-mean_score([v.adjusted_pvalues for v in verdicts])),
+        discrepancy=float(np.mean(known)) if known else None,
     )
 
 

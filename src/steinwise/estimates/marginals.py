@@ -11,6 +11,7 @@ from steinwise.estimates.moments import (
     MOST_UNEXPLAINED,
     MomentErrors,
     bytes_per_draw,
+    count_distinct,
     fewest_draws,
     is_determined,
     moment_errors,
@@ -57,6 +58,8 @@ def estimate_errors(
         return None
     rows = np.arange(reached)
     x, scores = some.take(rows), some.scores_by(lambda x: target.score(x, memory=memory), rows)
+    if not is_determined(count_distinct(x), samples.dim):
+        return None
     with np.errstate(over="ignore", invalid="ignore"):
         spread = x.std(axis=0)
         size = np.abs(scores * spread).max()
@@ -71,6 +74,8 @@ def estimate_errors(
     # draws of half its width, sds were off by a tenth, with standard errors of a fiftieth.
     count = min(reached, max(RICH_DRAWS, fewest_draws(samples.dim)))
     part = evenly_spaced_indices(reached, count)
+    if not is_determined(count_distinct(x[part]), samples.dim):
+        return None
     halves = even_batches(1, count, 2, independent=True)  # standard errors are those of all draws
     plain, rich = (
         moment_errors(x[part], scores[part], halves, directions=directions, rich=rich)

@@ -157,11 +157,12 @@ def moment_errors(
     >>> found.corrected_sd.round(10), found.sd_ratio.round(2)
     (array([1., 1.]), array([0.44, 0.43]))
     """
-    n, d = x.shape
+    d = x.shape[1]
+    n = count_distinct(x)  # a draw that comes again says nothing new
     if not is_determined(n, d):
         raise TooFewDraws(
-            f"{n} draws of {d} coordinates do not determine a regression on all of their scores, "
-            f"which needs at least {fewest_draws(d)} draws."
+            f"{n} distinct draws of {d} coordinates do not determine a regression on all of their "
+            f"scores, which needs at least {fewest_draws(d)} draws."
         )
     centre, scale = x.mean(axis=0), x.std(axis=0)
     z, s = (x - centre) / scale, scores * scale
@@ -181,7 +182,7 @@ def moment_errors(
     towards = scores_to_coordinates(z, s)
     towards = np.concatenate([towards, weights[:, d:].T @ towards])
     strength = np.abs(towards) * np.sqrt((s**2).mean(axis=0))
-    affordable = room // 2 if rich else min(room, max(1, TERMS_OF_ALL // d))
+    affordable = max(1, room // 2) if rich else min(room, max(1, TERMS_OF_ALL // d))
     count = min(d, MOST_PARTNERS, affordable)
     partners = np.argsort(-strength, axis=1, kind="stable")[:, :count]
 
@@ -269,6 +270,16 @@ def function_errors(
 def is_determined(n: int, d: int) -> bool:
     """Whether n draws are enough for the regressions of d coordinates."""
     return n >= fewest_draws(d)
+
+
+def count_distinct(x: Float[np.ndarray, "n d"]) -> int:
+    """How many of the draws differ, by one combination of their coordinates.
+
+    >>> count_distinct(np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]))
+    2
+    """
+    weights = np.sqrt(np.arange(2.0, x.shape[1] + 2)) / np.abs(x).max(axis=0, initial=1e-300)
+    return len(np.unique((x * weights).sum(axis=1)))
 
 
 def bytes_per_draw(d: int, lines: int) -> int:

@@ -9,7 +9,7 @@ import abc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import equinox as eqx
 import numpy as np
@@ -30,6 +30,13 @@ from steinwise.results.misfit import Misfit
 from steinwise.target import AbstractTarget
 
 _Method = TypeVar("_Method", bound="AbstractMethod", covariant=True)
+
+
+class Cost(NamedTuple):
+    """Evaluations of the target: for each draw, and those that it took to estimate this."""
+
+    each: float
+    spent: float = 0.0
 
 
 class AbstractMethod(eqx.Module):
@@ -90,9 +97,10 @@ class AbstractMethod(eqx.Module):
         self,
         samples: Samples,
         target: AbstractTarget,  # noqa: ARG002
-    ) -> int:
+        budget: float,  # noqa: ARG002
+    ) -> Cost:
         """Evaluations of the target per draw: its score, unless it is known or more is needed."""
-        return 1 if samples.scores is None else 0
+        return Cost(1.0 if samples.scores is None else 0.0)
 
     def precision_notes(self, dtype: str) -> tuple[Note, ...]:
         """A note where a precision was asked for that the method does not compute in."""
@@ -145,7 +153,7 @@ class AbstractFitted(abc.ABC, Generic[_Method]):
     @property
     @abc.abstractmethod
     def labels(self) -> tuple[str, ...]:
-        """The names of what gets a verdict of its own: coordinates, blocks, or nothing."""
+        """The names of the coordinates or blocks that get a verdict of their own; may be none."""
 
     @abc.abstractmethod
     def statistic(self, target: AbstractTarget, run: RunOptions) -> AbstractStatistic:
@@ -172,7 +180,7 @@ class AbstractFitted(abc.ABC, Generic[_Method]):
 
     @property
     def null_columns(self) -> int:
-        """How many null distributions a test holds: each a number per bootstrap."""
+        """How many null distributions a test holds, each a number per bootstrap."""
         return 2 + len(self.labels)
 
     def test(

@@ -34,15 +34,15 @@ def chi_square_calibration(
     )
     observed, nothing = np.sqrt(limit.pairs) * limit.value, np.empty(0)
     return Calibration(
-        statistic=limit.value,
+        statistic=float(observed),
         pvalue=float(share_at_or_above(observed, null)),
         normal_pvalue=None,
-        observed=float(observed),
         null=null,
         values=nothing,
         coordinate_pvalues=nothing,
         adjusted_pvalues=nothing,
         deciding=(),
+        discrepancy=float(limit.value),
     )
 
 

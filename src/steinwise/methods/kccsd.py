@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Literal
 
 import jax
@@ -27,11 +28,12 @@ from steinwise.conditionals import (
 )
 from steinwise.conditionals.base import require_fitted
 from steinwise.draws.samples import Samples
+from steinwise.draws.scales import coordinate_labels
 from steinwise.errors import InputError
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.kernels.per_coordinate import require_kernels
 from steinwise.methods.bandwidth_notes import bandwidth_notes, coordinate_bandwidth_notes
-from steinwise.methods.base import AbstractFitted, AbstractMethod, Evidence
+from steinwise.methods.base import AbstractFitted, AbstractMethod, Cost, Evidence
 from steinwise.methods.kccsd_groups import (
     Group,
     block_coordinates,
@@ -153,7 +155,8 @@ class KCCSD(AbstractMethod):
         self,
         samples: Samples,  # noqa: ARG002
         target: AbstractTarget,  # noqa: ARG002
-    ) -> int:
+        budget: float,  # noqa: ARG002
+    ) -> Cost:
         raise InputError(
             f"evaluations= came with the method {self.name!r}, which evaluates the density at "
             "every atom of its stand-in, as many as it learns. Thin the draws (draws[:, ::10]), or "
@@ -200,7 +203,8 @@ class KCCSD(AbstractMethod):
     def _tested(self, samples: Samples) -> Int[np.ndarray, " c"]:
         if self.coordinates is None:
             return np.arange(samples.dim)
-        return np.array(choose_coordinates(self.coordinates, samples.names))
+        labels = partial(coordinate_labels, samples)
+        return np.array(choose_coordinates(self.coordinates, samples.names, labels=labels))
 
     def _labels(self, samples: Samples, coordinates: Iterable[int]) -> tuple[str, ...]:
         """The names of some coordinates, or of all blocks."""

@@ -86,7 +86,7 @@ class KSD(AbstractFixedMethod):
 
     @property
     def compares(self) -> bool:
-        """Whether its values can be compared: the mean over all pairs, batch by batch."""
+        """Whether its values, means over all pairs, can be compared batch by batch."""
         return not self.linear and self.bootstrap == "batches"
 
     def fitted(self, samples: Samples) -> "FittedKSD":

@@ -44,7 +44,7 @@ class LambdaPSD(AbstractMethod):
     It looks along one direction, that of the largest signal in the held-out draws, and says nothing
     of single coordinates. A normal p-value supposes that the mean of u is normal, which scores
     times powers, skewed and heavy-tailed as they are, need many draws for: with 50 it rejects 0.060
-    of correct draws at level 0.05, on average over the targets in `docs/benchmarks.md`. One far
+    of correct draws at level 0.05, on average over the targets on the page on benchmarks. One far
     draw makes up the whole mean, and a warning says so.
 
     Of the paper only the abstract and the accompanying program could be read. That program finds
@@ -164,7 +164,6 @@ class FittedLambdaPSD(AbstractFitted[LambdaPSD]):
             statistic=z,
             pvalue=max(2 * normal_tail(z), float(np.finfo(float).tiny)),
             normal_pvalue=None,
-            observed=z,
             null=null,
             values=nothing,
             coordinate_pvalues=nothing,

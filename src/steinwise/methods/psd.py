@@ -57,7 +57,7 @@ class PSD(AbstractFixedMethod):
     Its level holds with signs: the terms are skewed, scores times powers, but a sum of squares of
     their means is less so. The published limit is far too cautious where the draws are not many
     more than the monomials (it rejects 0.000 of correct draws with 20 coordinates and 200 draws, at
-    level 0.05), as a few draws decide the covariance; see `docs/benchmarks.md`.
+    level 0.05), as a few draws decide the covariance; see the page on benchmarks.
 
     Parameters
     ----------

@@ -310,7 +310,6 @@ def _verdict(forms: Float[np.ndarray, "forms d"], spread: Float[np.ndarray, " d"
         statistic=float(total[0] / whole),
         pvalue=float(share_at_or_above(total[0], total[1:])),
         normal_pvalue=None,
-        observed=float(total[0] / whole),
         null=total[1:] / whole,
         values=forms[0] / whole,
         coordinate_pvalues=share_at_or_above(z[0], z[1:]),

@@ -24,7 +24,7 @@ class Scores(AbstractLineMethod):
     that are small against a marginal and large against a narrow conditional: lines see these.
 
     Each coordinate is taken to a scale on which its draws look normal, so that skewed scores keep
-    the level (see `docs/methods.md`).
+    the level (see the page on methods).
 
     Parameters
     ----------

@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from steinwise._internal.counting import counted
+from steinwise._internal.counting import by_count, counted
+from steinwise._internal.escaping import printable
 from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.notes import Note, note
 from steinwise._internal.run_options import RunOptions
@@ -20,9 +21,10 @@ from steinwise._internal.validation import as_numbers, require_flag
 from steinwise.calibration.pvalues import EXACT_SHARE
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, TargetError
-from steinwise.methods.base import AbstractMethod
+from steinwise.methods.base import AbstractMethod, Cost
+from steinwise.methods.complete_conditionals.line_cost import tried_cost
 from steinwise.methods.complete_conditionals.line_method import AbstractLineMethod, require_some
-from steinwise.methods.complete_conditionals.line_sets import held_out_draws, most_directions
+from steinwise.methods.complete_conditionals.line_sets import held_out_draws
 from steinwise.methods.complete_conditionals.mode_family import SearchedModes
 from steinwise.methods.complete_conditionals.settings import BASES
 from steinwise.methods.complete_conditionals.statistic import Follow
@@ -31,6 +33,7 @@ from steinwise.orbits.modes.search import find_modes
 from steinwise.orbits.quadrature import evaluations_per_line
 from steinwise.results.wording import PROGRESS
 from steinwise.target import AbstractTarget, Unconstrained
+from steinwise.target.transformed import on_real_line
 
 MOST_HELD_OUT = 1000  # draws that set the scale of the search, and are starts in turn
 
@@ -45,8 +48,9 @@ class Transported(AbstractLineMethod):
     fifth of the draws. Faults of a coordinate by itself weigh most. A hundredth of the level goes
     to single draws far out, which no signs can judge.
 
-    Of many draws, the lines of 1000 to 2000, evenly spaced, are followed, and the scores of all are
-    looked at as `Scores` does; both are calibrated together.
+    Of many draws, the lines of 1000 to 2000, evenly spaced, are followed (of 500 or more with more
+    than 80 coordinates), and the scores of all are looked at as `Scores` does; both are calibrated
+    together.
 
     Parameters
     ----------
@@ -125,34 +129,62 @@ class Transported(AbstractLineMethod):
         self, samples: Samples, target: AbstractTarget, space: Unconstrained, run: RunOptions
     ) -> tuple[SearchedModes | None, tuple[Note, ...]]:
         held_out = held_out_draws(samples)
-        all_tested = len(self.chosen_coordinates(samples)) == samples.dim
-        starts = self._starts_on_line(samples.dim, space)
-        if not (self.modes and all_tested and held_out.enough) or space.discrete.any():
-            return None, ()
+        starts = self._starts_on_line(samples, space)
+        why_not = self._why_no_search(samples, space, enough=held_out.enough)
+        if why_not:
+            return None, (note("starts unused", reason=why_not),) if starts is not None else ()
         some = held_out.numbers[evenly_spaced_indices(len(held_out.numbers), MOST_HELD_OUT)]
         try:
             with run.stage(PROGRESS["modes"]):
                 found = find_modes(target, samples.take(some), starts, run.seed, run.memory)
         except TargetError as error:  # far from all draws, where a density may fail
             return None, (note("no modes", why=str(error)),)
-        return (None if found is None else SearchedModes(found, held_out)), ()
+        if found is None:
+            unused = note("starts unused", reason="no gradient")
+            return None, (unused,) if starts is not None else ()
+        return SearchedModes(found, held_out), ()
 
-    def _starts_on_line(self, d: int, space: Unconstrained) -> np.ndarray | None:
+    def _why_no_search(self, samples: Samples, space: Unconstrained, *, enough: bool) -> str:
+        """Why modes are not looked for; "" where they may be."""
+        if not self.modes:
+            return "modes off"
+        if len(self.chosen_coordinates(samples)) < samples.dim:
+            return "some coordinates"
+        if space.discrete.any():
+            return "discrete coordinates"
+        return "" if enough else "few draws"
+
+    def _starts_on_line(self, samples: Samples, space: Unconstrained) -> np.ndarray | None:
         if self.starts is None:
             return None
-        points = _points(self.starts)
+        d, points = samples.dim, _points(self.starts)
         if points.shape[1] != d:
             raise InputError(
                 f"starts has {counted(points.shape[1], 'column')} and the draws have "
                 f"{counted(d, 'coordinate')}: expected a point (m, d) in each row."
             )
+        outside = (points < space.low) | (points > space.high)
+        if outside.any():
+            i, j = np.argwhere(outside)[0]
+            count = int(outside.any(axis=1).sum())
+            raise InputError(
+                f"{counted(count, 'point')} of starts= {by_count(count, 'is', 'are')} outside "
+                f"of the support; the first is {points[i, j]:g}, {printable(samples.names[j])} of "
+                f"point {i}: expected {space.low[j]:g} to {space.high[j]:g}. Are the points on "
+                "another scale, or their columns in another order?"
+            )
         return space.to_line(points)
 
-    def evaluations(self, samples: Samples, target: AbstractTarget) -> int:
-        lines = len(self.chosen_coordinates(samples))
-        if self.follows_directions(samples):
-            lines += most_directions(samples.dim)
-        return lines * evaluations_per_line(target, samples.evenly_spaced(1))
+    def evaluations(self, samples: Samples, target: AbstractTarget, budget: float) -> Cost:
+        most_per_line = evaluations_per_line(target, samples.evenly_spaced(1))
+        if most_per_line == 0:
+            return Cost(0.0)
+        on_line, space, _ = self.on_line(samples, target)
+        real = on_real_line(target, space)
+        lines = self.line_sets(on_line, space)
+        cost = tried_cost(lines, on_line, real, most_per_line, budget)
+        needs_scores = samples.scores is None and target.has_scores(samples.dim)
+        return cost._replace(each=cost.each + needs_scores)
 
 
 def _points(starts: Any) -> Float[np.ndarray, "m d"]:

@@ -1,5 +1,7 @@
 """Modes in the default check: found, counted, said, and without effect where there is one."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -22,7 +24,7 @@ def test_draws_in_one_of_two_modes_are_rejected_in_words() -> None:
     assert missing.mass_low <= 0.5 <= missing.mass_high
     text = " ".join(str(result).split())
     assert "A mode near (a = 6.0, b = 6.0, c = 6.0, ...) that holds about 0.50" in text
-    assert "of the mass has none of the 160 draws." in text
+    assert "has none of the 160 draws that were not used to look for modes." in text
     page = result.to_html()
     assert "<h2>Modes</h2>" in page
     assert "on the way between two modes" in page
@@ -55,7 +57,8 @@ def test_with_more_modes_than_are_looked_at_numbers_of_draws_are_said_and_no_sha
     assert result.modes.left_out > 0
     worst = result.modes.flagged(0.05)[0]
     text = " ".join(str(result).split())
-    assert f"it should have about {worst.expected:.0f}." in text
+    assert "is the nearest, of those that were looked at, to" in text
+    assert f"these should be about {worst.expected:.0f}." in text
     assert "of the mass and" not in text
     assert "got no further look" in text
 
@@ -193,3 +196,53 @@ def test_starts_of_another_dimension_are_refused() -> None:
     method = sw.methods.Transported(starts=np.zeros((3, 4)))
     with pytest.raises(InputError, match="4 columns"):
         sw.check(np.random.default_rng(0).normal(size=(60, 2)), two_apart(2).target, method=method)
+
+
+def test_starts_that_are_not_used_are_told() -> None:
+    """Catches starts that are dropped without a word where nothing is searched."""
+    draws = np.random.default_rng(0).normal(size=(100, 2))
+    starts = np.zeros((3, 2))
+    with_starts = sw.methods.Transported(starts=starts)
+    target = two_apart(2).target
+    values = sw.Target.from_log_density(lambda x: -0.5 * (x**2).sum(axis=1))
+    off = sw.methods.Transported(starts=starts, modes=False)
+    cases: tuple[tuple[Any, Any, dict[str, Any], str], ...] = (
+        (target, with_starts, {"coordinates": [0]}, "only some coordinates"),
+        (values, with_starts, {}, "gradient"),
+        (target, off, {}, "modes=False"),
+    )
+    for density, method, options, why in cases:
+        with pytest.warns(SteinwiseWarning):
+            result = sw.check(draws, density, method=method, n_bootstrap=199, **options)
+        assert any("starts= was not used" in one and why in one for one in result.notes)
+    assert not any("starts=" in one for one in sw.check(draws, values, n_bootstrap=199).notes)
+
+
+def test_starts_outside_of_the_support_are_refused() -> None:
+    """Catches points that are moved to the edge without a word."""
+    target = sw.Target(lambda x: -jnp.sum(x), support=sw.support.positive)
+    method = sw.methods.Transported(starts=np.array([[1.0, 1.0], [2.0, -3.0]]))
+    draws = np.random.default_rng(0).exponential(size=(100, 2))
+    with pytest.raises(InputError, match=r"1 point of starts= is outside.*-3, x\[1\] of point 1"):
+        sw.check(draws, target, method=method)
+
+
+def test_a_ring_and_a_bumpy_ridge_are_said() -> None:
+    """Catches maxima that the search found, and that no word is said of."""
+    rng = np.random.default_rng(0)
+    angle, radius = rng.uniform(0, 2 * np.pi, 300), 5 + 0.3 * rng.normal(size=300)
+    draws = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+
+    def ring(x):
+        distance = jnp.sqrt(x @ x)
+        return -0.5 * ((distance - 5) / 0.3) ** 2 - jnp.log(distance)
+
+    text = " ".join(str(sw.check(draws, sw.Target(ring), n_bootstrap=199)).split())
+    assert "maxima of the density are flat to some side, as on a ring or a ridge" in text
+
+    def ridge(x):
+        return -0.5 * (x[0] / 10) ** 2 - 0.5 * x[1] ** 2 + 0.3 * jnp.cos(3 * x[0])
+
+    draws = rng.normal(size=(300, 2)) * [10.0, 1.0]
+    text = " ".join(str(sw.check(draws, sw.Target(ridge), n_bootstrap=199)).split())
+    assert "of 64 starts the search came to a maximum without a valley" in text

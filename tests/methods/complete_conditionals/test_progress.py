@@ -6,7 +6,7 @@ import pytest
 
 import steinwise as sw
 from steinwise.methods.complete_conditionals import statistic
-from steinwise.methods.complete_conditionals.slab_pass import SLAB_LINES, SlabPass, slab_rows
+from steinwise.methods.complete_conditionals.slab_pass import MORE_SLAB_LINES, SlabPass, slab_rows
 
 
 def test_bars_say_what_is_done(capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,7 +31,7 @@ def test_bars_say_what_is_done(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_slab_is_a_small_part_of_long_work(n: int, d: int) -> None:
     """Catches a first slab that is half of the work, before which nothing can be estimated."""
     rows = slab_rows(n, d, d, 2**30)
-    assert rows * d <= max(SLAB_LINES, n * d / 20 + d)
+    assert rows * d <= max(MORE_SLAB_LINES, n * d / 20 + d)
     assert rows <= n / 3
 
 

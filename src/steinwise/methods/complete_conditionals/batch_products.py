@@ -101,7 +101,7 @@ class SlabFeatures:
     features: Features
     z: Float[np.ndarray, "d n"]  # the coordinates, not weighted
     weight: Float[np.ndarray, "batch longest"]
-    of_contexts: Float[np.ndarray, "f n"]
+    of_contexts: list[Float[np.ndarray, "_ n"]]  # a row per feature
     of_single: Float[np.ndarray, "single n"]
     of_pairs: Float[np.ndarray, "pair n"]
     along: Float[np.ndarray, "sum n"] | None  # sums of coordinates whose products are sketches
@@ -132,7 +132,7 @@ class SlabFeatures:
             along = np.concatenate([one.T @ z, other.T @ z])
             shared.append(along[:SKETCHES] * along[SKETCHES:] - (one * other).T @ all_squares)
             along *= counted
-        of_contexts = np.concatenate(shared) * counted
+        of_contexts = [of_context * counted for of_context in shared]
         return cls(features, z, weight, of_contexts, single, pairs * counted, along)
 
     def summed(
@@ -168,8 +168,7 @@ def add_products(
     """
     by_line = np.ascontiguousarray(np.swapaxes(terms, 0, 1))
     features, lines = seen.features, np.arange(len(own))
-    joint = seen.summed(by_line, seen.of_contexts)
-    contexts = np.split(joint, np.cumsum(features.counts)[:-1], axis=-1)
+    contexts = [seen.summed(by_line, of_context) for of_context in seen.of_contexts]
     of_others = (features.pairs != own[:, None, None]).all(axis=-1)
     if features.signs is None:
         for single in contexts[1:3]:

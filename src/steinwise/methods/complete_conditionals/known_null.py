@@ -92,7 +92,6 @@ def simulated_calibration(
         statistic=observed,
         pvalue=pvalue,
         normal_pvalue=None,
-        observed=observed,
         null=null,
         values=np.array([observed]),
         coordinate_pvalues=one,

@@ -3,6 +3,7 @@
 import abc
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from steinwise.calibration.batch_plan import BatchPlan
 from steinwise.calibration.batches import Batches
 from steinwise.calibration.pvalues import EXACT_SHARE, Calibration
 from steinwise.draws.samples import Samples
+from steinwise.draws.scales import coordinate_labels
 from steinwise.errors import InputError
 from steinwise.methods.base import AbstractFitted, AbstractMethod, Evidence
 from steinwise.methods.complete_conditionals.evidence import SourceUse, TransportedEvidence
@@ -105,11 +107,8 @@ class AbstractLineMethod(AbstractMethod):
 
         All of it with bounded coordinates taken to the real line.
         """
-        supports = supports_of(target.support, samples.names)
-        space = Unconstrained.of(supports, scale_draws(samples))
-        if not space.changes_nothing:
-            samples = samples.mapped(space.to_line, space.scores_on_line)
-        line_sets = self._line_sets(samples, space)
+        samples, space, supports = self.on_line(samples, target)
+        line_sets = self.line_sets(samples, space)
         if not available_contexts(self.contexts, line_sets[0]):
             raise InputError(
                 f"contexts is {tuple(self.contexts)!r}, which need more coordinates than the "
@@ -122,6 +121,16 @@ class AbstractLineMethod(AbstractMethod):
         modes, notes = self.search_modes(samples, real, space, run)
         yield FittedLineMethod(self, scored, usable, space, supports, modes, notes)
 
+    def on_line(
+        self, samples: Samples, target: AbstractTarget
+    ) -> tuple[Samples, Unconstrained, tuple[AbstractSupport, ...]]:
+        """The draws with bounded coordinates taken to the real line, and how."""
+        supports = supports_of(target.support, samples.names)
+        space = Unconstrained.of(supports, scale_draws(samples))
+        if not space.changes_nothing:
+            samples = samples.mapped(space.to_line, space.scores_on_line)
+        return samples, space, supports
+
     def search_modes(
         self,
         samples: Samples,  # noqa: ARG002
@@ -132,7 +141,7 @@ class AbstractLineMethod(AbstractMethod):
         """The modes of the target, on the real line; none for a method that looks for none."""
         return None, ()
 
-    def _line_sets(self, samples: Samples, space: Unconstrained) -> tuple[LineSet, ...]:
+    def line_sets(self, samples: Samples, space: Unconstrained) -> tuple[LineSet, ...]:
         """Lines along coordinates and directions, and orbits of discrete coordinates."""
         chosen = np.asarray(self.chosen_coordinates(samples))
         discrete = space.discrete[chosen]
@@ -150,13 +159,16 @@ class AbstractLineMethod(AbstractMethod):
             line_sets.append(coordinate_lines(samples, chosen[discrete].tolist(), DISCRETE))
         return tuple(lines for lines in line_sets if lines is not None)
 
+    def follows_some(self, samples: Samples) -> bool:
+        """Whether the lines of some draws are followed, and not of all."""
+        return self.follow == "some" and step_between_followed(samples.n, samples.dim) > 1
+
     def _with_scores(self, samples: Samples, target: AbstractTarget, run: RunOptions) -> Samples:
         """The draws with their scores, where these are needed more than once and can be held.
 
         For coordinates and for directions, and in a chain for the length of its batches.
         """
-        some_lines = self.follow == "some" and step_between_followed(samples.n) > 1
-        needed = self.follow == "none" or some_lines or not samples.independent
+        needed = self.follow == "none" or self.follows_some(samples) or not samples.independent
         if not needed or samples.scores is not None or not samples.in_memory:
             return samples
         if not target.has_scores(samples.dim):
@@ -169,7 +181,8 @@ class AbstractLineMethod(AbstractMethod):
     def chosen_coordinates(self, samples: Samples) -> Sequence[int]:
         if self.coordinates is None:
             return range(samples.dim)
-        return choose_coordinates(self.coordinates, samples.names)
+        labels = partial(coordinate_labels, samples)
+        return choose_coordinates(self.coordinates, samples.names, labels=labels)
 
     def follows_directions(self, samples: Samples) -> bool:
         """A direction is a part of all coordinates: it says nothing of some of them."""
@@ -208,7 +221,7 @@ class FittedLineMethod(AbstractFitted[AbstractLineMethod]):
     @property
     def null_columns(self) -> int:
         method, contexts = self.method, self.method.contexts
-        thinned = method.follow == "some" and step_between_followed(self.samples.n) > 1
+        thinned = method.follows_some(self.samples)
         sources = [method.line_bases] if method.follow != "none" else [method.score_bases]
         sources += [method.score_bases] if thinned else []
         columns = 2
@@ -298,12 +311,12 @@ class FittedLineMethod(AbstractFitted[AbstractLineMethod]):
     def _effort(
         self, statistic: TransportedStatistic, use: SourceUse, *, ends: bool
     ) -> EffortSpent | None:
-        """What was looked at; None where the lines of all draws were followed."""
+        """What was looked at; None where there is no more to look at than scores."""
         if use.source.name != "scores":
             scored = self.samples.n if statistic.uses_scores and not ends else 0
-            spent = EffortSpent(scored, use.samples.n, self.samples.n)
-            return spent if use.step > 1 else None
+            more = self.samples.n if self.method.follow == "some" else 0
+            return EffortSpent(scored, use.samples.n, more)
         if statistic.target.noisy or isinstance(statistic.target, ScoresAtDraws):
             return None  # there is no more to look at
-        step = step_between_followed(self.samples.n)
+        step = step_between_followed(self.samples.n, self.samples.dim)
         return EffortSpent(self.samples.n, 0, -(-self.samples.n // step))

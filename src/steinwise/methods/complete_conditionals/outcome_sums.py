@@ -184,6 +184,8 @@ class OutcomeSums:
         many = len(self.shares[0].values) > FEW_VALUES
         if many and max(shift, spread) >= max(NAMEABLE, abs(departure)):
             return Misfit("spread" if spread > shift else "shift", outliers=outliers)
+        if many and abs(departure) < NAMEABLE:
+            return Misfit("shape", outliers=outliers)
         return Misfit("outcome", outliers=outliers, outcome=self.shares[0].outcome(worst))
 
 

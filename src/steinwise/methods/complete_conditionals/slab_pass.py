@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 # call stay in the processor's cache
 LINES_AT_ONCE, LINES_TOGETHER = 2**14, 32
 SUMS_AT_ONCE = 2**21  # bytes of sums, for the same reason
-SLAB_LINES = 2**14  # of a slab at least, as many as are followed in one call; progress follows each
+# lines of a slab: as many as are followed in one call at least, and more while slabs are still a
+# small part of the work, so that the few that each leaves to nodes fill a call
+SLAB_LINES, MORE_SLAB_LINES, SMALL_PART = 2**14, 2**16, 4
 SLAB_SHARE = 64  # a slab's arrays each take at most this part of the memory
 MOST_SLAB_BYTES = 2**24
 
@@ -67,12 +69,13 @@ def slab_rows(
     `slabs` are at least as many as there should be, `slabs_of_much` where there are many lines.
 
     >>> slab_rows(4000, 10, 10, 2**30), slab_rows(2000, 100, 100, 2**30)
-    (1638, 163)
+    (1638, 500)
     >>> slab_rows(4000, 10, 10, 2**30, slabs=40)
     100
     """
     most = min(memory // SLAB_SHARE, MOST_SLAB_BYTES) // (8 * max(dim, lines))
-    return max(1, min(most, max(-(-n // slabs_of_much), SLAB_LINES // lines), -(-n // slabs)))
+    few = max(SLAB_LINES // lines, min(MORE_SLAB_LINES // lines, n // SMALL_PART))
+    return max(1, min(most, max(-(-n // slabs_of_much), few), -(-n // slabs)))
 
 
 def slab_spans(batches: Batches, rows: int) -> list[slice]:

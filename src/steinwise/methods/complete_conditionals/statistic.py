@@ -58,8 +58,11 @@ from steinwise.target import AbstractTarget
 # With G batches a mean of size z, in standard errors, stands out as z / sqrt(1 + z^2 / G): few
 # draws, whose evidence is scarce and cheap, are cut finely.
 FEW_DRAWS, FINE_BATCHES, COARSE_BATCHES = 512, 128, 64
-# Draws whose lines are followed where not all are: at least this many, and less than twice as many.
-FOLLOWED_DRAWS = 1000
+# Draws whose lines are followed where not all are: at least as many as have so many lines in all,
+# within these bounds, and less than twice as many. Set so that a check of a regression with 105
+# coordinates, and of stochastic volatility with 503, takes about as long as the NUTS run
+# (`python -m benchmarks.against_sampling`).
+FOLLOWED_LINES, LEAST_FOLLOWED, MOST_FOLLOWED = 80_000, 500, 1000
 
 SECONDS_OF_A_SLAB = 4  # where lines take long: a bar without an estimate looks stuck
 
@@ -117,7 +120,9 @@ class TransportedStatistic(AbstractStatistic):
             return [of_scores]
         tail = outlier_tail(self.samples.n, self.line_count)
         lines = FollowedLines(self.target, self.run.memory, tail)
-        step = 1 if self.follow == "all" else step_between_followed(self.samples.n)
+        step = (
+            1 if self.follow == "all" else step_between_followed(self.samples.n, self.samples.dim)
+        )
         step = min(step, int(batches.lengths.min()))
         if step == 1:
             return [SourceUse(lines, self.bases, self.samples, 1)]
@@ -303,7 +308,8 @@ class TransportedStatistic(AbstractStatistic):
             seconds = seconds_ahead(use.source, self.line_sets, use.samples)
         if seconds is None:
             return 1
-        fewer = -(-self.samples.n // step_between_followed(self.samples.n))
+        step = step_between_followed(self.samples.n, self.samples.dim)
+        fewer = -(-self.samples.n // step)
         fewer = fewer if use.step == 1 and fewer < self.samples.n else None
         self.run.announce(time_ahead(seconds, use.samples.n, fewer, self.uses_scores))
         return -(-int(seconds) // SECONDS_OF_A_SLAB)
@@ -314,12 +320,15 @@ def _ends(summary: LineSummary) -> bool:
     return isinstance(summary, NormalScoreSums) and bool(summary.ends.any())
 
 
-def step_between_followed(draws: int) -> int:
+def step_between_followed(draws: int, dim: int) -> int:
     """The distance between draws whose lines are followed, where only some are.
 
-    A function of the number of draws alone: the same draws give the same numbers on any machine.
+    A function of the shape of the draws alone: the same draws give the same numbers on any machine.
 
-    >>> [step_between_followed(draws) for draws in (1999, 4000, 100_000)]
+    >>> [step_between_followed(draws, 30) for draws in (1999, 4000, 100_000)]
     [1, 4, 100]
+    >>> [step_between_followed(4000, dim) for dim in (80, 100, 1000)]
+    [4, 5, 8]
     """
-    return max(1, draws // FOLLOWED_DRAWS)
+    followed = np.clip(FOLLOWED_LINES // dim, LEAST_FOLLOWED, MOST_FOLLOWED)
+    return max(1, draws // int(followed))
