@@ -70,7 +70,8 @@ def test_a_prompt_and_a_notebook_show_what_is_printed(result: sw.CheckResult) ->
     for one in (result, *shown):
         assert repr(one) == str(one)
     assert "&lt;a&gt;" in answers._repr_html_()
-    assert answers._repr_html_().startswith("<pre>steinwise summary\n")
+    assert {"table", "svg"} <= set(Tags(answers._repr_html_()).found)
+    assert shown[1]._repr_html_().startswith("<pre>steinwise refresh\n")
 
 
 def test_lists_of_findings_print_as_tables(result: sw.CheckResult) -> None:
@@ -111,8 +112,8 @@ def test_one_way_to_write_a_pvalue(result: sw.CheckResult) -> None:
 
 def test_the_statistic_of_the_text_is_that_of_the_picture(result: sw.CheckResult) -> None:
     legend = [one.get_text() for one in result.plot().axes[0].get_legend().get_texts()]
-    assert f"these draws, {result.observed:.3g}" in legend
-    assert f"  statistic  {result.observed:.3g}; correct draws stay below" in str(result)
+    assert f"these draws, {result.statistic:.3g}" in legend
+    assert f"  statistic  {result.statistic:.3g}; correct draws stay below" in str(result)
 
 
 def test_chains_have_their_quality_on_every_row(result: sw.CheckResult) -> None:

@@ -3,13 +3,14 @@
 import json
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import jax
 import numpy as np
 import pytest
 
 import steinwise as sw
-from steinwise.results import record
+from steinwise.results import record, text
 
 NAMES = ["alpha", "beta", "log_sigma"]
 
@@ -35,7 +36,7 @@ def test_to_dict_survives_json(result):
     plain = result.to_dict()
     assert json.loads(result.to_json()) == plain
     assert json.loads(result.to_json(indent=None)) == plain
-    assert plain["schema_version"] == record.SCHEMA_VERSION == 2
+    assert plain["schema_version"] == record.SCHEMA_VERSION == 3
     assert plain["rejected"] is True
     assert plain["pvalue"] == result.pvalue
     assert plain["version"] == sw.__version__
@@ -114,7 +115,7 @@ def test_a_pvalue_below_that_of_bootstraps_says_where_it_is_from() -> None:
     draws[5, 0] = 12.0
     found = sw.check(draws, sw.Gaussian([0, 0], np.eye(2)))
     assert found.pvalue < 1e-4
-    assert "(exact, of a draw far out, without bootstraps), seed 0" in str(found)
+    assert "(the tail probability of one draw that lies far out), seed 0" in str(found)
     assert max(map(len, str(found).splitlines())) <= 80
 
 
@@ -218,3 +219,63 @@ def test_a_summary_is_not_offered_where_it_would_be_refused() -> None:
     assert "sw.summary" not in str(sw.check(draws, target))
     heavy = rng.standard_cauchy(size=(100, 2))
     assert "sw.summary" in str(sw.check(heavy, lambda x: -jax.numpy.log1p(x**2).sum()))
+
+
+def _normal(x):
+    return -0.5 * (x**2).sum()
+
+
+def _wide(seed: int) -> sw.CheckResult:
+    draws = np.random.default_rng(seed).normal(size=(300, 3)) * [1.17, 1, 1]
+    return sw.check(draws, _normal)
+
+
+def test_a_rejection_without_a_flagged_row_is_explained():
+    """A headline that says misfit over a table in which every row says no misfit found."""
+    found = _wide(112)
+    assert found.rejected
+    assert not found.flagged
+    assert "All rows together are rejected; no single one stands out" in str(found)
+    assert "no coordinate stands out by itself" in found._repr_html_()
+
+
+def test_a_flagged_row_without_a_rejection_is_explained():
+    """A headline that says no misfit found over a row that names one."""
+    found = _wide(116)
+    assert not found.rejected
+    assert len(found.flagged) == 1
+    shown = " ".join(str(found).split())
+    for view in (shown, found._repr_html_(), found.to_html()):
+        assert "One row by itself is below the level; all rows together" in view
+
+
+def test_a_result_is_neither_true_nor_false(result):
+    """assert sw.check(...) that passes on a misfit."""
+    with pytest.raises(TypeError, match=r"take result\.rejected.*sw\.assert_fits"):
+        assert result
+
+
+def test_findings_and_coordinates_are_short_at_a_prompt(result):
+    """Arrays of all draws, and np.float64(...) in the fields of a dataclass."""
+    assert len(repr(result.findings)) < 300
+    assert "array" not in repr(result.findings)
+    shown = repr(result.coordinates[0])
+    assert shown.startswith(result.coordinates[0].label)
+    assert result.coordinates[0].verdict in shown
+    assert "np.float64" not in shown
+
+
+def test_numbers_that_round_to_zero_have_no_sign():
+    """-0.00 in a table."""
+    column = text.SizeColumn("mean error", lambda c: c.value)
+    for value, expected in ((-0.001, "0.00"), (0.004, "0.00"), (-0.006, "-0.01"), (0.2, "+0.20")):
+        row = SimpleNamespace(value=value)
+        assert column.text(row) == expected  # pyright: ignore[reportArgumentType]
+
+
+def test_the_kind_is_that_of_the_verdict():
+    """kind "spread" where the verdict blames the dependence on others."""
+    draws = np.random.default_rng(0).normal(size=(1000, 2)) * 0.6
+    found = sw.check(draws, sw.Gaussian([0, 0], [[1, 0.8], [0.8, 1]]))
+    for c in found.flagged:
+        assert ("dependence" in c.kind) == ("dependence" in c.verdict)

@@ -20,7 +20,7 @@ from steinwise.methods.complete_conditionals.features import CONTEXTS
 from steinwise.results import wording
 from steinwise.results.coordinate import CoordinateResult
 from steinwise.results.misfit import Effect, Marginal, Misfit
-from steinwise.results.outcomes import Outcome
+from steinwise.results.outcomes import Outcome, OutcomeShares
 
 SOURCE = Path(steinwise.__file__).parent
 WORDING = Path(wording.__file__).parent
@@ -318,3 +318,10 @@ def test_draws_that_dominate_without_lying_far_out() -> None:
 def test_many_counts_are_told_by_their_range() -> None:
     assert wording.counts_fact([3, 1, 2]) == "3, 1, 2"
     assert wording.counts_fact(list(range(5, 20))) == "5 to 19"
+
+
+def test_one_draw_of_a_value_is_no_departure():
+    """Catches standard errors of values that next to no draws should have."""
+    values, expected = np.arange(3.0), np.array([50.0, 49.999, 0.001])
+    found = OutcomeShares(values, np.array([60.0, 39.0, 1.0]), expected, expected / 2)
+    assert found.worst[0] == 1

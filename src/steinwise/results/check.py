@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
+from steinwise._internal.coordinates import near_names
 from steinwise._internal.escaping import printable
 from steinwise.errors import InputError
 from steinwise.results import compact_html, html, plots, tables, text, witness
@@ -26,11 +27,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CheckResult(Shown, CheckRecord):
-    """The answer of `sw.check`."""
+    """The answer of `sw.check`.
+
+    `statistic` is the printed number, which is compared with `threshold`. `discrepancy` is the
+    squared KSD, FSSD, ... of a method that has one, in its own units; None for the default check.
+    """
 
     @property
     def coordinates(self) -> Listing[CoordinateResult]:
-        """The verdict on each coordinate and direction, in the printed order: the worst first.
+        """The verdict on each coordinate and direction, the worst first, as they are printed.
 
         ``result["tau"]`` is the verdict on one of them.
         """
@@ -42,8 +47,11 @@ class CheckResult(Shown, CheckRecord):
         known |= {name.split(" (")[0]: known[name] for name in self.direction_names}
         name = self.findings.name_of(name)
         if not isinstance(name, str) or name not in known:
-            names = plots.listed_names([c.name for c in self.findings.coordinates])
-            raise InputError(f"there is no coordinate {name!r}; there are {names}.")
+            names = [c.name for c in self.findings.coordinates]
+            raise InputError(
+                f"there is no coordinate {name!r}; there are {plots.listed_names(names)}."
+                f"{near_names(name, names)}"
+            )
         return known[name]
 
     @property
@@ -60,6 +68,12 @@ class CheckResult(Shown, CheckRecord):
         """
         draws = super().influential(k, coordinate)
         return Listing.of(draws, partial(text.influence_rows, self))
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            "a result is neither true nor false: take result.rejected for the verdict, or "
+            "sw.assert_fits(draws, target) to raise an AssertionError where draws do not fit."
+        )
 
     def _listed(self, coordinates: tuple[CoordinateResult, ...]) -> Listing[CoordinateResult]:
         return Listing.of(coordinates, partial(text.coordinate_rows, self))

@@ -1,12 +1,22 @@
 """A result inside a notebook: compact, with a style of its own that changes nothing around it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from steinwise.results import plots, wording
-from steinwise.results.html import inline_svg, shown_text, tolerance_and_notes, verdict
+from steinwise.results.html import (
+    inline_svg,
+    note_paragraph,
+    shown_text,
+    tolerance_and_notes,
+    verdict,
+)
 from steinwise.results.record import CheckRecord
 from steinwise.results.text import ROWS_SHOWN, coordinate_rows, sizes_meaning
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # colours come from the notebook: light or dark
 STYLE = (
@@ -20,37 +30,64 @@ STYLE = (
 )
 
 
+Row = tuple[bool, tuple[str, ...]]  # whether something is wrong, and the cells
+
+
 def check(record: CheckRecord) -> str:
     """The verdict, the table of the worst coordinates, and the picture where it can be drawn."""
-    return "\n".join(
+    return _compact(
         [
-            '<div class="steinwise">',
-            STYLE,
             verdict(record),
             *tolerance_and_notes(record),
-            *_table(record),
-            *_picture(record),
-            "</div>",
+            *_coordinates(record),
+            *_picture(lambda: plots.plot_check(record), wording.PAGE["picture"]),
         ]
     )
 
 
-def _table(record: CheckRecord) -> Iterator[str]:
+def summary(
+    rows: Sequence[Row],
+    fact: str,
+    notes: Sequence[str],
+    closing: str,
+    plot: "Callable[[], Figure]",
+) -> str:
+    """The table of the worst quantities, and the picture where it can be drawn."""
+    return _compact(
+        [
+            f"<p>{shown_text(fact)}</p>",
+            *map(note_paragraph, notes),
+            *_table(wording.SUMMARY_COLUMNS, rows, closing),
+            *_picture(plot, wording.PAGE["intervals"]),
+        ]
+    )
+
+
+def _compact(content: Iterable[str]) -> str:
+    return "\n".join(['<div class="steinwise">', STYLE, *content, "</div>"])
+
+
+def _coordinates(record: CheckRecord) -> Iterator[str]:
     if not record.findings.coordinates:
         return
     ordered, flagged = record.coordinates, {c.name for c in record.flagged}
-    titles, *rows = coordinate_rows(record, ordered[:ROWS_SHOWN])
+    titles, *rows = coordinate_rows(record, ordered)
+    marked = [(c.name in flagged, row) for c, row in zip(ordered, rows, strict=True)]
+    yield from _table(titles, marked, sizes_meaning(record))
+
+
+def _table(titles: Sequence[str], rows: Sequence[Row], meaning: str) -> Iterator[str]:
+    """The first rows, and below them how many more there are and how to read them."""
     yield "<table><thead><tr>" + "".join(f"<th>{title}</th>" for title in titles) + "</tr></thead>"
     yield "<tbody>"
-    for c, row in zip(ordered[:ROWS_SHOWN], rows, strict=True):
+    for wrong, row in rows[:ROWS_SHOWN]:
         cells = "".join(f"<td>{shown_text(cell)}</td>" for cell in row)
-        yield f'<tr class="{"misfit" * (c.name in flagged)}">{cells}</tr>'
+        yield f'<tr class="{"misfit" * wrong}">{cells}</tr>'
     yield "</tbody></table>"
-    below = [*wording.more_rows(len(ordered), ROWS_SHOWN), sizes_meaning(record)]
+    below = [*wording.more_rows(len(rows), ROWS_SHOWN), meaning]
     yield from (f"<p>{shown_text(line)}</p>" for line in below if line)
 
 
-def _picture(record: CheckRecord) -> Iterator[str]:
+def _picture(plot: "Callable[[], Figure]", shows: str) -> Iterator[str]:
     if find_spec("matplotlib") is not None:
-        drawn = inline_svg(lambda: plots.plot_check(record), wording.PAGE["picture"])
-        yield f'<div class="picture">{drawn}</div>'
+        yield f'<div class="picture">{inline_svg(plot, shows)}</div>'

@@ -1,6 +1,6 @@
 """`Comparison`: several sets of draws, or several models, ranked by a discrepancy."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -8,6 +8,7 @@ from steinwise._internal.optional import require
 from steinwise._internal.random import plain_seed
 from steinwise.errors import InputError
 from steinwise.results import plots, text, wording
+from steinwise.results.listing import Listing
 from steinwise.results.record import SCHEMA_VERSION
 from steinwise.results.shown import Shown
 
@@ -70,6 +71,9 @@ class Comparison(Shown):
     version: str
     differences: Mapping[tuple[str, str], Difference] = field(repr=False)  # of all pairs of names
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ranking", Listing.of(self.ranking, _table))
+
     @property
     def candidates(self) -> tuple[str, ...]:
         """The names that may be the best; with confidence 1 - alpha the best is among them."""
@@ -119,6 +123,10 @@ class Comparison(Shown):
         closing = wording.comparison_closing(self.alpha)
         rows = map(_row, self.ranking)
         return text.comparison(self.what, self.description, [*rows], self.notes, closing)
+
+
+def _table(ranking: Sequence[Ranked]) -> list[tuple[str, ...]]:
+    return [("name", *text.RANKING_COLUMNS), *map(_row, ranking)]
 
 
 def _row(ranked: Ranked) -> tuple[str, ...]:

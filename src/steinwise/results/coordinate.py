@@ -6,11 +6,11 @@ from typing import Any
 from steinwise.draws.coordinate_diagnostics import ChainQuality
 from steinwise.draws.scales import label
 from steinwise.results import wording
-from steinwise.results.misfit import Effect, Marginal, Misfit
+from steinwise.results.misfit import Effect, Marginal, Misfit, told_kind
 from steinwise.results.outcomes import Outcome
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CoordinateResult:
     """The verdict on one coordinate (or block, or direction)."""
 
@@ -24,9 +24,15 @@ class CoordinateResult:
     quality: ChainQuality | None = None  # ESS and R-hat; None for independent draws
     scale: str = ""  # "log", "logit" or "unconstrained", where it is not that of the parameter
 
+    def __repr__(self) -> str:
+        sizes = (
+            None if self.marginal is None else (self.marginal.mean_error, self.marginal.sd_ratio)
+        )
+        return wording.coordinate_line(self.label, sizes, self.adjusted_pvalue, self.verdict)
+
     @property
     def label(self) -> str:
-        """The name as it is printed: log(tau), where a row is about the logarithm of tau."""
+        """The name as it is printed, log(tau) where a row is about the logarithm of tau."""
         return label(self.name, self.scale)
 
     @property
@@ -41,8 +47,13 @@ class CoordinateResult:
 
     @property
     def kind(self) -> str:
-        """The kind of misfit; "" where none was found, or where the method tells none."""
-        return "" if self.misfit is None else self.misfit.kind
+        """The kind of misfit that the verdict names.
+
+        "" where none was found, or where the method tells none.
+        """
+        if self.misfit is None:
+            return ""
+        return told_kind(self.misfit, self.effect or Effect(0.0, 1.0), self.marginal)
 
     @property
     def partners(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """What a method makes of its calibrated statistic: verdicts, and what pictures need."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sized
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import NamedTuple
 
@@ -35,16 +35,16 @@ class EffortSpent(NamedTuple):
 
     scored: int  # draws whose scores were looked at
     followed: int  # draws whose lines were followed
-    next_followed: int  # that would be followed at the next level
+    next_followed: int  # that would be followed at the next level, 0 if there is none
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Findings(HasContributions):
     """What a method makes of its calibrated statistic."""
 
     coordinates: tuple[CoordinateResult, ...]  # in the order of the draws, directions last
     detectable: Effect | None = None  # in one coordinate, with power 0.8
-    effort: EffortSpent | None = None  # None where the lines of all draws were followed
+    effort: EffortSpent | None = None  # None where there are only scores
     evaluations: float | None = None  # of the target on a line through a draw, on average
     pit: Float[np.ndarray, "n c"] | None = None  # F_ij(x_ij), uniform when the draws fit
     direction_pit: Float[np.ndarray, "t k"] | None = None  # along directions, of the draws tested
@@ -62,10 +62,20 @@ class Findings(HasContributions):
     # gives the largest error of a mean or sd, with an interval of some level; None where no score
     # could tell any
     largest_error_at: Callable[[float], LargestError] | None = None
+    has_summary: bool = True  # whether sw.summary takes the target
     notes: tuple[Note, ...] = ()  # what must be said before the verdict
     flag_meaning: str = ""  # a key of `wording.FLAG_MEANINGS`
     labels: Mapping[str, str] = field(default_factory=dict)  # as printed, where not the name itself
     learning: Learning | None = None  # None where nothing was learned
+
+    def __repr__(self) -> str:
+        """What there is, and not all of it: arrays have a row for every draw."""
+        known = (one.name for one in fields(self))
+        return f"{type(self).__name__}({', '.join(n for n in known if self._has(n))})"
+
+    def _has(self, name: str) -> bool:
+        value = getattr(self, name)
+        return value is not None and not (isinstance(value, Sized) and len(value) == 0)
 
     def label(self, name: str) -> str:
         """A name as it is printed: log(tau), where the coordinate is the logarithm of tau."""

@@ -107,7 +107,9 @@ def verdict(record: CheckRecord) -> str:
     p = wording.pvalue(record.pvalue)
     if record.rejected:
         modes = wording.misfit_of_modes(record.modes, record.alpha)
-        word, rest = wording.misfit_with_names(p, [c.label for c in record.flagged], modes)
+        word, rest = wording.misfit_with_names(
+            p, [c.label for c in record.flagged], modes, bool(record.findings.coordinates)
+        )
         text = f"<strong>{shown_text(word)}</strong> {shown_text(rest)}"
     else:
         text = shown_text(f"{nothing_found(record)} {wording.pvalue_sentence(p)}")
@@ -119,8 +121,11 @@ def tolerance_and_notes(record: CheckRecord) -> Iterator[str]:
     if record.tolerance is not None:
         judged = wording.tolerance_sentence(record.tolerance, record.findings.label)
         yield f"<p>{shown_text(judged)}</p>"
-    for note in record.notes:
-        yield f'<p class="note"><strong>Note:</strong> {shown_text(note)}</p>'
+    yield from map(note_paragraph, record.notes)
+
+
+def note_paragraph(note: str) -> str:
+    return f'<p class="note"><strong>Note:</strong> {shown_text(note)}</p>'
 
 
 def _few_draws(record: CheckRecord) -> Iterator[str]:

@@ -60,11 +60,18 @@ class InvarianceResult(Shown):
 
     def __str__(self) -> str:
         head = wording.invariance_head(
-            self.subject, self.target, self.passed, self.pvalue, self.false_alarm
+            self.subject,
+            self.target,
+            self.passed,
+            None if any(c.kind == "not finite" for c in self.changes) else self.pvalue,
+            self.false_alarm,
+            self.both_ways,
         )
         head += wording.invariance_effort(self.subject, self.steps, self.chains)
         lines = [
-            wording.invariance_change(c.name, c.kind, c.shift, c.ratio, c.pvalue)
+            wording.invariance_change(c.name, c.kind, c.shift, c.ratio, c.pvalue, self.subject)
             for c in self.changes
         ]
+        if self.both_ways and not self.passed and all(c.kind != "not finite" for c in self.changes):
+            lines.append(wording.TRY_ONE_WAY)
         return "\n".join([head, *(f"  {line}" for line in lines)])

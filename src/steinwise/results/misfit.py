@@ -62,6 +62,9 @@ class Marginal(NamedTuple):
         return abs(self.sd_ratio - 1) > CLEAR * self.sd_ratio_se
 
 
+DEPENDENT = ("dependence", "dependence on size", "interaction")  # kinds of it
+
+
 @dataclass(frozen=True)
 class Misfit:
     """What is wrong with a flagged coordinate: a kind, and the numbers that its sentence needs.
@@ -79,3 +82,38 @@ class Misfit:
     lower_bound: bool = False  # the effect is larger than stated: too many draws are far out
     excess_kurtosis: float = 0.0  # of the draws in the target's conditional
     outcome: Outcome | None = None  # of a discrete coordinate, taken too often or too rarely
+
+
+def told_kind(misfit: Misfit, effect: Effect, marginal: Marginal | None) -> str:
+    """The kind that a verdict names, with what is known of the coordinate by itself.
+
+    >>> narrow = Marginal(0.0, 0.71, 0.0, 1.0, 0.0, 0.02, 0.71, 0.02)
+    >>> told_kind(Misfit("spread"), Effect(0.0, 1.4), narrow)
+    'dependence'
+    >>> told_kind(Misfit("spread"), Effect(0.0, 0.7), narrow)
+    'spread'
+    """
+    if marginal is None:
+        return misfit.kind
+    if (marginal.shifted or marginal.rescaled) and opposed(misfit, effect, marginal):
+        return "dependence"
+    return "shape" if unlike_moments(misfit, marginal) else misfit.kind
+
+
+def opposed(misfit: Misfit, effect: Effect, marginal: Marginal) -> bool:
+    """Whether the others turn an error round, or make one: then dependence on them is wrong."""
+    if misfit.kind == "spread" and misfit.has_others:
+        same = (effect.conditional_spread < 1) == (marginal.sd_ratio < 1)
+        return not (marginal.rescaled and same)
+    if misfit.kind == "shift" and misfit.has_others:
+        same = (effect.conditional_shift < 0) == (marginal.mean_error < 0)
+        return not (marginal.shifted and same)
+    return False
+
+
+def unlike_moments(misfit: Misfit, marginal: Marginal) -> bool:
+    """Whether a single coordinate has a shift or spread that its own mean and sd do not have.
+
+    Then its distribution has another shape: there are no others, given which it could be off.
+    """
+    return not misfit.has_others and misfit.kind in ("shift", "spread") and marginal.as_expected

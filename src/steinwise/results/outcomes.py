@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+LEAST_ERROR = 1.0  # draws
+
 
 class Outcome(NamedTuple):
     """A value, the share of the draws that have it, and the share that the target gives it."""
@@ -46,8 +48,12 @@ class OutcomeShares:
 
     @property
     def worst(self) -> tuple[int, float]:
-        """The value that departs most, and by how many standard errors."""
-        z = (self.counts - self.expected) / np.sqrt(np.maximum(self.variances, 1e-12))
+        """The value that departs most, and by how many standard errors.
+
+        A standard error is at least `LEAST_ERROR`: of values with next to no probability a single
+        draw, as many of which come up among many values, would be any number of them.
+        """
+        z = (self.counts - self.expected) / np.maximum(np.sqrt(self.variances), LEAST_ERROR)
         k = int(np.argmax(np.abs(z) + 1e-6 * (z > 0)))  # of two values, the one taken too often
         return k, float(z[k])
 

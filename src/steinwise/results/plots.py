@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from steinwise._internal.escaping import printable
+from steinwise._internal.escaping import listed
 from steinwise.errors import InputError
 from steinwise.results import wording
 from steinwise.results.coordinate import CoordinateResult
@@ -27,6 +27,7 @@ POINTS_SHOWN = 5000
 VALUES_SHOWN = 40  # of a discrete coordinate
 ARROW_ROOM = 0.15  # beside the farthest interval, as a share of the axis
 VALUES_NAMED = 15  # of these, on the axis
+MOST_TICKS = 6  # of sizes, whose labels, such as -0.075, are long
 UNKNOWN_MARK = f"${wording.UNKNOWN}$"
 UNKNOWN_ROOM = 0.06  # next to the axis, as a share of what is shown
 
@@ -110,7 +111,7 @@ def _plot_outcomes(record: CheckRecord, coordinate: str) -> "Figure":
         label=wording.expected_label(record.alpha),
     )
     named = at[:: -(-len(at) // VALUES_NAMED)]
-    ax.set_xticks(named, [f"{shares.values[k]:g}" for k in named])
+    ax.set_xticks(named, [wording.value_text(float(shares.values[k])) for k in named])
     set_label(ax.xaxis, coordinate)
     ax.set_ylabel(LABELS["share of draws"])
     figure.legend(loc="outside upper left", ncols=2, **LEGEND)
@@ -150,8 +151,8 @@ def plot_null(record: CheckRecord, ax: "Axes") -> None:
     ax.hist(record.null, bins=40, color="#BBBBBB", label=LABELS["null"])
     level = wording.level_label(record.alpha)
     ax.axvline(record.threshold, color=REFERENCE, linestyle="--", label=level)
-    label = wording.observed_label(record.observed)
-    ax.axvline(record.observed, color=colour, linewidth=2.5, label=label)
+    label = wording.observed_label(record.statistic)
+    ax.axvline(record.statistic, color=colour, linewidth=2.5, label=label)
     ax.set_xlabel(LABELS["statistic"])
     ax.set_ylabel(LABELS["bootstraps"])
     ax.set_title(wording.null_title(record.rejected, record.pvalue))
@@ -190,6 +191,7 @@ def plot_coordinates(record: CheckRecord, ax: "Axes") -> None:
                 color=colours[row],
             )
         ax.axvline(0.0, color=REFERENCE, linewidth=0.8)
+        ax.locator_params("x", nbins=MOST_TICKS)
         ax.set_xlabel(LABELS["size"])
         _explain_sizes(ax, (first[0], second[0]), bool(flagged), bool(unknown.any()))
     name_rows(ax, [c.label for c in shown])
@@ -303,7 +305,7 @@ def position(names: list[str], name: str) -> int:
 
 
 def listed_names(names: list[str]) -> str:
-    return ", ".join(map(printable, names[:10])) + (", ..." if len(names) > 10 else "")
+    return listed(names, most=10)
 
 
 def _direction_pit(record: CheckRecord, name: str, others: list[str]) -> tuple[str, np.ndarray]:

@@ -18,7 +18,7 @@ from steinwise.results.learning import LearnedConditional
 from steinwise.results.modes import ModesFound
 from steinwise.results.tolerance import ToleranceAnswer
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class CheckRecord:
     normal_pvalue: float | None
     notes: tuple[str, ...]
     version: str
-    observed: float = field(repr=False)
+    discrepancy: float | None = field(repr=False)
     null: Float[np.ndarray, " l"] = field(repr=False)
 
     @property
@@ -54,7 +54,7 @@ class CheckRecord:
 
     @property
     def threshold(self) -> float:
-        """What `observed` must exceed to be significant at level alpha."""
+        """What `statistic` must exceed to be significant at level alpha, by the bootstrap."""
         return float(np.quantile(self.null, 1 - self.alpha))
 
     @property
@@ -167,6 +167,7 @@ class CheckRecord:
         return {
             "schema_version": SCHEMA_VERSION,
             **plain,
+            "threshold": self.threshold,
             "rejected": self.rejected,
             "draws": asdict(self.draws),
             "tolerance": None if self.tolerance is None else self.tolerance.to_dict(),

@@ -26,7 +26,7 @@ class Refreshed(Shown):
     `means` and `sds` hold the history of each summary: row k is after k sweeps, row 0 as drawn.
     """
 
-    samples: Samples  # the draws after the last sweep, in the shape that they came in
+    samples: Samples  # the draws after the last sweep, (chain, draw, d); (n, d) are one chain
     labels: tuple[str, ...]  # what the coordinates are: log(tau), where a model has tau
     means: Float[np.ndarray, "rows d"]
     sds: Float[np.ndarray, "rows d"]
@@ -46,15 +46,18 @@ class Refreshed(Shown):
 
     @property
     def settled(self) -> bool:
-        """Whether draws are where the density is: no summary moves beyond its error any more, no
-        start is remembered, and no mode is known to have a wrong share of the draws.
+        """Whether draws are where the density is.
+
+        No summary moves beyond its error any more, no start is remembered, and no mode is known to
+        have a wrong share of the draws.
         """
         return bool(self.arrived.all()) and self.split is None
 
     @property
     def states(self) -> tuple[str, ...]:
-        """Of each coordinate: "settled", "moving" or "remembers its start"; or of all of them,
-        "split wrongly between modes".
+        """Of each coordinate "settled", "moving" or "remembers its start".
+
+        Or of all of them "split wrongly between modes".
         """
         if self.split is not None:
             return (wording.SPLIT,) * len(self.labels)

@@ -1,6 +1,6 @@
 """`SetComparison`: several sets of draws, each checked, in the order of how far off they are."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,8 @@ from steinwise._internal.random import plain_seed
 from steinwise.errors import InputError
 from steinwise.results import plots, text, wording
 from steinwise.results.check import CheckResult
+from steinwise.results.largest_error import LargestError
+from steinwise.results.listing import Listing
 from steinwise.results.record import SCHEMA_VERSION
 from steinwise.results.set_evidence import SetEvidence
 from steinwise.results.shown import Shown
@@ -25,6 +27,31 @@ class RankedSet:
     name: str
     evidence: SetEvidence | None  # None where the draws are too few for a check
     standing: str  # a key of `wording.SET_STANDINGS`
+
+    @property
+    def pvalue(self) -> float | None:
+        """Of its check; like all that follows None where the draws are too few for one."""
+        return None if self.evidence is None else self.evidence.pvalue
+
+    @property
+    def flagged(self) -> int | None:
+        """How many coordinates its check names."""
+        return None if self.evidence is None else self.evidence.flagged
+
+    @property
+    def mean_error(self) -> float | None:
+        """The largest, in sds of the target."""
+        return None if self.evidence is None else self.evidence.mean_error
+
+    @property
+    def sd_ratio(self) -> float | None:
+        """The farthest from 1."""
+        return None if self.evidence is None else self.evidence.sd_ratio
+
+    @property
+    def largest_error(self) -> LargestError | None:
+        """Of means and sds, with an interval that holds together with those of the other sets."""
+        return None if self.evidence is None else self.evidence.largest_error
 
     @property
     def verdict(self) -> str:
@@ -54,6 +81,9 @@ class SetComparison(Shown):
     notes: tuple[str, ...]
     seed: Any
     version: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ranking", Listing.of(self.ranking, _table))
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -98,7 +128,7 @@ class SetComparison(Shown):
         return plots.plot_intervals(intervals, wording.LABELS["largest error"], self.alpha)
 
     def __str__(self) -> str:
-        rows = [(r.name, *_cells(r.evidence), r.verdict) for r in self.ranking]
+        _, *rows = _table(self.ranking)
         checked = [(r.name, r.evidence, r.standing == "worse") for r in self.ranking if r.evidence]
         closing = wording.sets_closing(
             [name for name, found, _ in checked if not found.rejected],
@@ -119,6 +149,11 @@ def _interval(name: str, found: SetEvidence | None) -> plots.Interval:
     if error.high is None:
         return plots.Interval(name, None, error.low or None, None, found.rejected)
     return plots.Interval(name, error.size, error.low, error.high, found.rejected)
+
+
+def _table(ranking: Sequence[RankedSet]) -> list[tuple[str, ...]]:
+    rows = [(r.name, *_cells(r.evidence), r.verdict) for r in ranking]
+    return [("draws", *text.EVIDENCE_COLUMNS, "verdict"), *rows]
 
 
 def _cells(found: SetEvidence | None) -> tuple[str, ...]:

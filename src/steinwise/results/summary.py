@@ -1,15 +1,17 @@
 """`Summary`: means, sds and quantiles of draws next to the target's, with the error of each."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steinwise._internal.coordinates import near_names
 from steinwise._internal.optional import require
 from steinwise._internal.random import plain_seed
 from steinwise.errors import InputError
-from steinwise.results import plots, summary_html, text, wording
+from steinwise.results import compact_html, plots, summary_html, text, wording
+from steinwise.results.listing import Listing
 from steinwise.results.modes import ModeSplit
 from steinwise.results.page_source import page_source
 from steinwise.results.record import SCHEMA_VERSION, json_text
@@ -155,7 +157,7 @@ class Quantity:
 
     @property
     def way(self) -> str:
-        """Where the corrected numbers come from: "scores", "lines", or "" for none."""
+        """Where the corrected numbers come from, "scores" or "lines", or "" for none."""
         found = self._from("sd") or self._from("mean")
         return "" if found is None else "scores" if found is self.by_scores else "lines"
 
@@ -184,7 +186,7 @@ class Quantity:
 
     @property
     def badness(self) -> float:
-        """By what quantities are ordered: the error of mean or sd, in sds; -1 for those without."""
+        """The error of mean or sd in sds, which quantities are ordered by; -1 for those without."""
         unit = self.corrected_sd if np.isfinite(self.corrected_sd) else self.sd
         ratio = np.log(self.sd_ratio) if self.sd_ratio > 0 else np.nan
         errors = [abs(_ratio(self.mean - self.corrected_mean, unit)), abs(ratio)]
@@ -228,13 +230,19 @@ class Summary(Shown):
     notes: tuple[str, ...]
     version: str
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "quantities", Listing.of(self.quantities, _table))
+
     def __getitem__(self, name: str) -> Quantity:
         """A quantity by its name."""
         for quantity in self.quantities:
             if quantity.name == name:
                 return quantity
-        known = plots.listed_names([quantity.name for quantity in self.quantities])
-        raise InputError(f"there is no quantity {name!r}; there are {known}.")
+        names = [quantity.name for quantity in self.quantities]
+        raise InputError(
+            f"there is no quantity {name!r}; there are {plots.listed_names(names)}."
+            f"{near_names(name, names)}"
+        )
 
     @property
     def worst_first(self) -> tuple[Quantity, ...]:
@@ -317,11 +325,19 @@ class Summary(Shown):
 
         `source` says where the draws come from, as names and values that the page shows.
         """
-        return summary_html.page(self.html_part(), page_source(source))
+        return summary_html.page(self.html_part(), page_source(source), self.version)
 
     def html_part(self) -> Iterator[str]:
         """What a page shows of it, by itself or as part of a check's: `check.to_html(summary)`."""
         return summary_html.part(self._rows(), *self._frame(), self.plot)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the table and the picture."""
+        rows = [
+            (row.wrong, (row.name, *(cell.shown for cell in row.numbers), row.verdict))
+            for row in self._rows()
+        ]
+        return compact_html.summary(rows, *self._frame(), self.plot)
 
     def __str__(self) -> str:
         rows = [
@@ -332,20 +348,8 @@ class Summary(Shown):
         return text.summary(rows, *self._frame())
 
     def _rows(self) -> list[summary_html.Row]:
-        def cells(q: Quantity) -> tuple[summary_html.Cell, ...]:
-            corrected = wording.with_uncertainty
-            unit = q.corrected_sd if np.isfinite(q.corrected_sd) else q.sd
-            mean = corrected(q.corrected_mean, q.corrected_mean_uncertainty, unit)
-            sd = corrected(q.corrected_sd, q.corrected_sd_uncertainty, unit)
-            return (
-                summary_html.Cell(q.mean, f"{q.mean:.4g}"),
-                summary_html.Cell(q.corrected_mean, mean),
-                summary_html.Cell(q.sd, f"{q.sd:.4g}"),
-                summary_html.Cell(q.corrected_sd, sd),
-            )
-
         return [
-            summary_html.Row(q.name, cells(q), q.verdict, q.mean_is_biased or q.sd_is_biased)
+            summary_html.Row(q.name, _cells(q), q.verdict, q.mean_is_biased or q.sd_is_biased)
             for q in self.worst_first
         ]
 
@@ -358,7 +362,10 @@ class Summary(Shown):
         agree = [q.agree for q in self.quantities if q.agree is not None]
         states = {q.by_lines.state for q in self.quantities}
         unsettled = self.sweeps if states & set(wording.UNSETTLED) else None
-        closing = wording.summary_closing(len(self.quantities), missing, agree, unsettled)
+        shown = [cell.shown for row in self._rows() for cell in row.numbers]
+        closing = wording.summary_closing(
+            len(self.quantities), missing, agree, unsettled, any("+-" in cell for cell in shown)
+        )
         return wording.summary_fact(self.n, self.refreshed, self.sweeps), self.notes, closing
 
 
@@ -369,3 +376,21 @@ def _ratio(value: float, unit: float) -> float:
 
 def _is_text(column: list[Any]) -> bool:
     return isinstance(column[0], str)
+
+
+def _cells(q: Quantity) -> tuple[summary_html.Cell, ...]:
+    corrected = wording.with_uncertainty
+    unit = q.corrected_sd if np.isfinite(q.corrected_sd) else q.sd
+    mean = corrected(q.corrected_mean, q.corrected_mean_uncertainty, unit)
+    sd = corrected(q.corrected_sd, q.corrected_sd_uncertainty, unit)
+    return (
+        summary_html.Cell(q.mean, f"{q.mean:.4g}"),
+        summary_html.Cell(q.corrected_mean, mean),
+        summary_html.Cell(q.sd, f"{q.sd:.4g}"),
+        summary_html.Cell(q.corrected_sd, sd),
+    )
+
+
+def _table(quantities: Sequence[Quantity]) -> list[tuple[str, ...]]:
+    rows = [(q.name, *(cell.shown for cell in _cells(q)), q.verdict) for q in quantities]
+    return [tuple(wording.SUMMARY_COLUMNS), *rows]

@@ -9,6 +9,7 @@ from steinwise.results.html import (
     definitions,
     document,
     inline_svg,
+    note_paragraph,
     searchable_table,
     shown_text,
 )
@@ -34,9 +35,10 @@ class Row(NamedTuple):
     wrong: bool
 
 
-def page(content: Iterable[str], source: Mapping[str, str]) -> str:
+def page(content: Iterable[str], source: Mapping[str, str], version: str) -> str:
     """A page of its own, with where the draws come from, and what `part` gives."""
-    return document([f"<h1>{PAGE['summary']}</h1>", *definitions(source.items()), *content])
+    facts = [*source.items(), ("steinwise", version)]
+    return document([f"<h1>{PAGE['summary']}</h1>", *definitions(facts), *content])
 
 
 def part(
@@ -48,8 +50,7 @@ def part(
 ) -> Iterator[str]:
     """The table and the picture; rows in their order, the worst first."""
     yield f"<p>{shown_text(fact)}</p>"
-    for note in notes:
-        yield f'<p class="note"><strong>Note:</strong> {shown_text(note)}</p>'
+    yield from map(note_paragraph, notes)
     kinds = ["", *["number"] * (len(wording.SUMMARY_COLUMNS) - 2), ""]
     titles = [name or PAGE["quantity"] for name in wording.SUMMARY_COLUMNS]
     columns = zip(titles, kinds, strict=True)

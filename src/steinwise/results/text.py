@@ -63,11 +63,12 @@ def check_facts(record: CheckRecord) -> list[tuple[str, str]]:
         counts = learning.train, learning.validation, learning.splits
         facts.append(("learned", wording.learning_fact(models, *counts)))
     has_sizes = size_columns(record)[0].title != VALUE
+    of_method = None if has_sizes else record.discrepancy
     p = wording.pvalue_fact(record.pvalue, record.n_bootstrap, plain_seed(record.seed))
     facts += [
         ("batches", wording.batches_fact(record.draws)),
-        *([] if has_sizes else [("discrepancy", f"{record.statistic:.6g}")]),
-        ("statistic", wording.statistic_fact(record.observed, record.threshold, record.alpha)),
+        *([] if of_method is None else [("discrepancy", f"{of_method:.6g}")]),
+        ("statistic", wording.statistic_fact(record.statistic, record.threshold, record.alpha)),
         ("p-value", p),
     ]
     if record.dtype != "float64":
@@ -81,6 +82,9 @@ def check_report(record: CheckRecord) -> list[Line]:
     lines += [line for note in record.notes for line in _paragraph(f"Note: {note}")]
     if record.rejected:
         lines += [Line(""), Line(wording.misfit(record.alpha), "misfit")]
+        of_modes = wording.misfit_of_modes(record.modes, record.alpha)
+        if record.coordinates and not record.flagged and not of_modes:
+            lines += _paragraph(wording.NO_ROW_ALONE)
     else:
         lines += _paragraph(nothing_found(record), "no misfit")
     if record.tolerance is not None:
@@ -118,7 +122,10 @@ class SizeColumn(NamedTuple):
 
     def text(self, coordinate: CoordinateResult) -> str:
         number = self.of(coordinate)
-        return wording.UNKNOWN if np.isnan(number) else f"{number:{self.layout}}"
+        if np.isnan(number):
+            return wording.UNKNOWN
+        shown = f"{number:{self.layout}}"
+        return shown if float(shown) else shown.lstrip("+-")
 
 
 def size_columns(record: CheckRecord) -> list[SizeColumn]:
@@ -148,9 +155,10 @@ def sizes_meaning(record: CheckRecord) -> str:
     told = [c.marginal is not None for c in record.findings.coordinates]
     if told and all(told):
         return wording.MARGINAL_MEANING
-    # a summary refuses discrete coordinates, and gives no numbers of draws that miss a mode
+    # a summary gives no numbers of draws that miss a mode
     split = record.modes is not None and bool(record.modes.flagged(record.alpha))
-    elsewhere = "" if record.findings.outcomes or split else f" {wording.SUMMARY_MAY_TELL}"
+    may_tell = record.findings.has_summary and not split
+    elsewhere = f" {wording.SUMMARY_MAY_TELL}" if may_tell else ""
     if any(told):
         return f"{wording.MARGINAL_MEANING} {wording.MARGINAL_UNKNOWN}{elsewhere}"
     known = any(c.effect is not None for c in record.findings.coordinates)
@@ -158,8 +166,9 @@ def sizes_meaning(record: CheckRecord) -> str:
 
 
 def nothing_found(record: CheckRecord) -> str:
-    """What it means that there is no misfit."""
-    return wording.no_misfit(record.alpha, record.findings.detectable, record.draws.dim)
+    """What it means that there is no misfit of all rows together, and what single rows say."""
+    text = wording.no_misfit(record.alpha, record.findings.detectable, record.draws.dim)
+    return f"{text} {wording.rows_alone(len(record.flagged))}" if record.flagged else text
 
 
 def flag_meaning(record: CheckRecord) -> str:
@@ -341,7 +350,9 @@ def failed_assertion(record: CheckRecord, most: int) -> str:
         sentences = (wording.mode_verdict(m, record.modes, record.findings.label) for m in wrong)
         lines += [f"  {sentence}" for sentence in islice(sentences, most)]
     if not flagged and not wording.misfit_of_modes(record.modes, record.alpha):
-        lines.append(f"  {wording.NO_CULPRIT} ({record.description})")
+        how = record.description
+        looked_at = record.findings.coordinates
+        lines.append(f"  {wording.NO_CULPRIT} ({how})" if looked_at else f"  {how}")
     lines += [f"  note: {note}" for note in record.notes]
     return "\n".join(lines)
 

@@ -28,6 +28,7 @@ from steinwise.results.wording.coordinates import (
     SUMMARY_MAY_TELL,
     both_meaning,
     conditional_meaning,
+    coordinate_line,
     coordinate_verdict,
     directions_meaning,
 )
@@ -73,7 +74,7 @@ from steinwise.results.wording.modes import (
     split_sentence,
 )
 from steinwise.results.wording.notes import NOTES, note_text
-from steinwise.results.wording.phrases import UNKNOWN, more_rows
+from steinwise.results.wording.phrases import UNKNOWN, more_rows, value_text
 from steinwise.results.wording.rankings import (
     COMPARISON_VERDICTS,
     SET_STANDINGS,
@@ -87,9 +88,15 @@ from steinwise.results.wording.rankings import (
     set_verdict,
     sets_closing,
 )
-from steinwise.results.wording.steps import invariance_change, invariance_effort, invariance_head
+from steinwise.results.wording.steps import (
+    TRY_ONE_WAY,
+    invariance_change,
+    invariance_effort,
+    invariance_head,
+)
 from steinwise.results.wording.verdicts import (
     NO_CULPRIT,
+    NO_ROW_ALONE,
     adjusted,
     dominating,
     draw_name,
@@ -99,6 +106,7 @@ from steinwise.results.wording.verdicts import (
     no_misfit,
     pvalue,
     pvalue_sentence,
+    rows_alone,
     tolerance_sentence,
 )
 
@@ -113,6 +121,7 @@ __all__ = [
     "NOTES",
     "NO_CULPRIT",
     "NO_MISFIT",
+    "NO_ROW_ALONE",
     "PAGE",
     "PROGRESS",
     "REFRESHED_COLUMNS",
@@ -123,6 +132,7 @@ __all__ = [
     "SPLIT",
     "SUMMARY_COLUMNS",
     "SUMMARY_MAY_TELL",
+    "TRY_ONE_WAY",
     "UNKNOWN",
     "UNSETTLED",
     "WAY_STATES",
@@ -133,6 +143,7 @@ __all__ = [
     "chains_fact",
     "comparison_closing",
     "conditional_meaning",
+    "coordinate_line",
     "coordinate_verdict",
     "counts_fact",
     "directions_meaning",
@@ -175,6 +186,7 @@ __all__ = [
     "quarters_fact",
     "refresh_closing",
     "repeated_fact",
+    "rows_alone",
     "set_progress",
     "set_verdict",
     "sets_closing",
@@ -189,6 +201,7 @@ __all__ = [
     "thinned_headline",
     "time_ahead",
     "tolerance_sentence",
+    "value_text",
     "with_uncertainty",
     "worst_shown",
 ]

@@ -1,7 +1,6 @@
 """What to do about a misfit."""
 
-from steinwise.results.misfit import Effect, Marginal, Misfit
-from steinwise.results.wording.coordinates import opposed, unlike_moments
+from steinwise.results.misfit import Effect, Marginal, Misfit, opposed, unlike_moments
 
 # what to do next: "narrow", "wide" and "shift" of a coordinate by itself, else by the kind
 ADVICE = {

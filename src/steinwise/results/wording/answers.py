@@ -83,7 +83,7 @@ def summary_verdict(
     'no bias beyond chance, but mean may be off by 0.32 sd, sd by 31 %'
     >>> numbers = {"means": (1.01, 1.0), "sds": (0.99, 1.0), "at_most": (0.02, 0.02)}
     >>> summary_verdict("", **numbers, mean_is_biased=False, sd_is_biased=False)
-    'no bias found: mean within 0.02 sd, sd within 2 %'
+    "no bias found: mean within 0.02 sd of the target's, sd within 2 %"
     """
     mean_known, sd_known = np.isfinite(means[1]), np.isfinite(sds[1])
     if not mean_known and not sd_known:
@@ -107,7 +107,7 @@ def summary_verdict(
         return (
             f"no bias beyond chance, but mean may be off by {mean:.2g} sd, sd by {100 * sd:.2g} %"
         )
-    return f"no bias found: mean within {mean:.2g} sd, sd within {100 * sd:.2g} %"
+    return f"no bias found: mean within {mean:.2g} sd of the target's, sd within {100 * sd:.2g} %"
 
 
 def _mean_error(means: tuple[float, float], sd: float) -> str:
@@ -126,10 +126,14 @@ SUMMARY_COLUMNS = ("", "mean", "corrected mean", "sd", "corrected sd", "verdict"
 def with_uncertainty(value: float, uncertainty: float, unit: float) -> str:
     """A number and half of its interval, to two digits of the latter, or a hundredth of a unit.
 
+    To as many more as it takes for the uncertainty not to be 0.
+
     >>> with_uncertainty(1.23456, 0.0123, 1.0)
     '1.235 +- 0.012'
     >>> with_uncertainty(1.23456, 1e-3, 1.0)
     '1.235 +- 0.001'
+    >>> with_uncertainty(1.23456, 3e-5, 1.0)
+    '1.23456 +- 0.00003'
     >>> with_uncertainty(1.23456, 1e-6, 1.0), with_uncertainty(-1e-9, 1e-6, 1.0)
     ('1.235 (exact)', '0 (exact)')
     >>> with_uncertainty(1.23456e-9, 1e-11, 1e-9)
@@ -141,6 +145,8 @@ def with_uncertainty(value: float, uncertainty: float, unit: float) -> str:
         return "-"
     shown = max(uncertainty, unit / 100)
     digits = max(0, 1 - int(np.floor(np.log10(shown)))) if shown > 0 else 0
+    if EXACT * unit < uncertainty < 0.5 * 10.0**-digits:
+        digits = -int(np.floor(np.log10(uncertainty)))
     if digits > MOST_DIGITS or max(abs(value), uncertainty) >= 10.0**MOST_DIGITS:
         return f"{value:.4g} +- {uncertainty:.2g}"
     if uncertainty <= EXACT * unit:
@@ -154,6 +160,11 @@ def summary_fact(n: int, refreshed: int, sweeps: int) -> str:
     return f"{n} draws; corrections from {some} of them, refreshed {times} along lines"
 
 
+PLUS_MINUS = "+- is half of a 95 % interval for that number alone, possible bias included."
+BEYOND_CHANCE = (
+    "What is called too high, low, large or small is beyond chance for all rows together (correct "
+    "draws would get such a row once in twenty times), so more draws would probably not cure it."
+)
 NAMES_SHOWN = 10  # of rows that cannot be corrected for the same reason
 
 
@@ -162,15 +173,20 @@ def summary_closing(
     missing: Mapping[str, Sequence[str]],
     agree: Sequence[bool],
     unsettled_after: int | None,
+    has_uncertainty: bool,
 ) -> str:
     """What the uncertainties mean, which numbers there are, and what the two ways say of them.
 
     `missing` are the names of rows that cannot be corrected, by the reason; `agree` whether the two
-    ways do, in rows that have both; `unsettled_after` so many sweeps, None where draws settled.
+    ways do, in rows that have both; `unsettled_after` so many sweeps, None where draws settled;
+    `has_uncertainty` whether any number has its +-.
 
-    >>> summary_closing(3, {}, [True, False, True], None).split(". ")[2]
+    >>> summary_closing(3, {}, [True, False, True], None, True).split(". ")[3]
     'The two estimates, by scores and by lines, agree for 2 of 3 that have both'
-    >>> closing = summary_closing(3, {"refreshed draws still move": ["tau"]}, [], 10).split(". ")
+    >>> summary_closing(2, {}, [True, True], None, True).split(". ")[3]
+    'The two estimates, by scores and by lines, agree for both rows that have them'
+    >>> closing = summary_closing(3, {"refreshed draws still move": ["tau"]}, [], 10, False)
+    >>> closing = closing.split(". ")
     >>> closing[2]
     '1 of 3 cannot be corrected, because refreshed draws still move: tau'
     >>> closing[3]
@@ -178,16 +194,15 @@ def summary_closing(
     """
     sentences = []
     if sum(map(len, missing.values())) < count:
-        sentences += [
-            "+- is half of a 95 % interval, possible bias included.",
-            "What is called too high, low, large or small is beyond chance (5 % for all rows "
-            "together): more draws do not cure it.",
-        ]
+        sentences += ["Rows are sorted by their errors, the worst first."] * (count > 1)
+        sentences += [PLUS_MINUS] * has_uncertainty
+        sentences.append(BEYOND_CHANCE)
     if agree:
         each = "the one row that has" if len(agree) == 1 else f"all {len(agree)} that have"
         if sum(agree) < len(agree):
             each = f"{sum(agree)} of {len(agree)} that have"
-        sentences.append(f"The two estimates, by scores and by lines, agree for {each} both.")
+        both = "both rows that have them" if sum(agree) == len(agree) == 2 else f"{each} both"
+        sentences.append(f"The two estimates, by scores and by lines, agree for {both}.")
     for reason, names in missing.items():
         shown = ", ".join(map(printable, names[:NAMES_SHOWN]))
         more = f" and {len(names) - NAMES_SHOWN} more" * (len(names) > NAMES_SHOWN)

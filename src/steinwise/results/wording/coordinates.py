@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from steinwise._internal.escaping import printable
-from steinwise.results.misfit import Effect, Marginal, Misfit
-from steinwise.results.wording.phrases import told_apart
+from steinwise.results.misfit import DEPENDENT, Effect, Marginal, Misfit, told_kind
+from steinwise.results.wording.phrases import told_apart, value_text
+from steinwise.results.wording.verdicts import adjusted
 
 NO_MISFIT = "no misfit found"
 MISFIT = "misfit"
@@ -72,21 +73,30 @@ def coordinate_verdict(misfit: Misfit, effect: Effect | None, marginal: Marginal
     "draws are too wide (1.2 times the target's spread)"
     """
     effect = effect or Effect(0.0, 1.0)
-    given_others = _given_others(misfit, effect)
-    if marginal is None or misfit.kind in ("", "outliers"):
+    kind = told_kind(misfit, effect, marginal)
+    given_others = _given_others(replace(misfit, kind=kind), effect)
+    if marginal is None or kind in ("", "outliers"):
         return given_others
     by_itself = _by_itself(marginal)
     if not by_itself:
-        if unlike_moments(misfit, marginal):
-            given_others = _given_others(replace(misfit, kind="shape"), effect)
-        said = marginal.as_expected and misfit.kind not in DEPENDENCE
+        said = marginal.as_expected and kind not in DEPENDENT
         return f"{'mean and sd are as expected, but ' * said}{given_others}"
-    if misfit.kind in DEPENDENCE or opposed(misfit, effect, marginal):
-        partners = _partners(misfit) if misfit.kind in DEPENDENCE else "the others"
+    if kind in DEPENDENT:
+        partners = _partners(misfit) if misfit.kind == kind else "the others"
         return f"{by_itself}, because their dependence on {partners} is wrong"
-    if misfit.kind in ("shift", "spread", "shape"):
+    if kind in ("shift", "spread", "shape"):
         return by_itself
     return f"{by_itself}; {given_others}"
+
+
+def coordinate_line(label: str, sizes: tuple[float, float] | None, p: float, verdict: str) -> str:
+    """A coordinate on one line; `sizes` are its mean error and sd ratio, where they are known.
+
+    >>> coordinate_line("mu", (0.142, 0.531), 0.0009, "draws are too narrow")
+    'mu: mean error +0.14, sd ratio 0.53, adjusted p = 0.0009: draws are too narrow'
+    """
+    known = "" if sizes is None else f"mean error {sizes[0]:+.2f}, sd ratio {sizes[1]:.2f}, "
+    return f"{printable(label)}: {known}{adjusted(p)}: {verdict}"
 
 
 def _by_itself(marginal: Marginal) -> str:
@@ -120,25 +130,6 @@ def _in_units_of(sd: float, number: float) -> str:
     return f"{round(number, decimals) + 0.0:.{decimals}f}"
 
 
-def opposed(misfit: Misfit, effect: Effect, marginal: Marginal) -> bool:
-    """Whether the others turn an error round, or make one: then dependence on them is wrong."""
-    if misfit.kind == "spread" and misfit.has_others:
-        same = (effect.conditional_spread < 1) == (marginal.sd_ratio < 1)
-        return not (marginal.rescaled and same)
-    if misfit.kind == "shift" and misfit.has_others:
-        same = (effect.conditional_shift < 0) == (marginal.mean_error < 0)
-        return not (marginal.shifted and same)
-    return False
-
-
-def unlike_moments(misfit: Misfit, marginal: Marginal) -> bool:
-    """Whether a single coordinate has a shift or spread that its own mean and sd do not have.
-
-    Then its distribution has another shape: there are no others, given which it could be off.
-    """
-    return not misfit.has_others and misfit.kind in ("shift", "spread") and marginal.as_expected
-
-
 def _given_others(misfit: Misfit, effect: Effect) -> str:
     """What is wrong with the conditional."""
     least = "at least " if misfit.lower_bound else ""
@@ -161,7 +152,7 @@ def _given_others(misfit: Misfit, effect: Effect) -> str:
         value, observed, expected = misfit.outcome
         often = "often" if observed > expected else "rarely"
         shares = f"{_share(observed)}, {_share(expected)} expected"
-        return f"draws take {value:g} too {often}: {shares}"
+        return f"draws take {value_text(value)} too {often}: {shares}"
     if misfit.kind == "shape":
         # what is left: draws of another shape, or more draws than those whose moments were taken
         return f"{given}draws differ from the target, with no clear shift, spread or tails"
@@ -186,7 +177,7 @@ def _partners(misfit: Misfit) -> str:
 # A dependence that the draws lack and one that the target lacks give the same kind of misfit.
 DEPENDENCE = {
     "dependence": "its dependence on {0} is wrong",
-    "dependence on size": "how it varies with the size of {0} is wrong",
+    "dependence on size": "its dependence on the magnitude of {0} is wrong",
     "interaction": "its dependence on {0} together is wrong",
 }
 

@@ -24,8 +24,11 @@ def draws_fact(draws: Any) -> str:
 
 
 def batches_fact(draws: Any) -> str:
-    """The batches of a `DrawsSummary`."""
-    text = f"{draws.n_batches} of {counted(draws.batch_length, 'draw')}"
+    """The batches of a `DrawsSummary`, of which every chain has equally many."""
+    per_chain = draws.n_batches // draws.n_chains
+    shortest, left_over = divmod(draws.n_draws, per_chain)
+    lengths = f"{shortest} or {shortest + 1} draws" if left_over else counted(shortest, "draw")
+    text = f"{draws.n_batches}, of {lengths} each"
     if draws.independent:
         return text
     times = f"autocorrelation time {draws.autocorrelation_time:.3g}"
@@ -39,19 +42,25 @@ def evaluations_fact(evaluations: float, lines: int) -> str:
     >>> print(evaluations_fact(15.6, 3))
     15.6 evaluations on each of 3 lines through a draw
     >>> print(evaluations_fact(0.951, 3))
-    the cost of 0.951 evaluations on each of 3 lines through a draw
+    less than one evaluation (0.951) for each of 3 lines through a draw
     """
     where = f"each of {lines} lines" if lines > 1 else "the line"
-    cost = "the cost of " if 0 < evaluations < 1 else ""
-    return f"{cost}{evaluations:.3g} evaluations on {where} through a draw"
+    if 0 < evaluations < 1:
+        return f"less than one evaluation ({evaluations:.3g}) for {where} through a draw"
+    return f"{evaluations:.3g} evaluations on {where} through a draw"
 
 
 def effort_fact(scored: int, followed: int, next_followed: int) -> str:
-    """What was looked at where not all lines were, and what the next effort would look at.
+    """What was looked at, and what the next effort would look at, 0 if there is none.
 
     >>> effort_fact(4000, 1000, 4000)
     'scores at 4000 draws, lines through 1000; "full" follows 4 times as many'
+    >>> effort_fact(0, 1000, 1000), effort_fact(0, 4000, 0)
+    ('lines through all 1000 draws ("full" is the same)', 'lines through all 4000 draws')
     """
+    if followed and followed >= next_followed:
+        same = ' ("full" is the same)' if next_followed else ""
+        return f"lines through all {followed} draws{same}"
     if scored == 0:
         times = f"{round(next_followed / followed, 1):g} times as many"
         return f'lines through {followed} draws, without scores; "full" follows {times}'
@@ -150,6 +159,18 @@ def points_headline(points: int) -> str:
 
 
 def thinned_headline(points: int, draws: int) -> str:
+    """With more points than draws, some draws come more than once.
+
+    >>> thinned_headline(20, 1000)
+    '20 of 1000 draws chosen to represent the density'
+    >>> thinned_headline(80, 60)
+    '80 points chosen from 60 draws, some of them more than once, to represent the density'
+    """
+    if points > draws:
+        return (
+            f"{points} points chosen from {draws} draws, some of them more than once, to represent "
+            "the density"
+        )
     return f"{points} of {draws} draws chosen to represent the density"
 
 

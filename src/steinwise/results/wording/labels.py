@@ -2,7 +2,7 @@
 
 from steinwise._internal.escaping import printable
 from steinwise.results.wording.coordinates import MISFIT, NO_MISFIT
-from steinwise.results.wording.verdicts import pvalue
+from steinwise.results.wording.verdicts import p_is, pvalue
 
 PAGE = {
     "summary": "How far off are the answers?",
@@ -102,7 +102,7 @@ def expected_label(alpha: float) -> str:
 
 
 def null_title(rejected: bool, p: float) -> str:
-    return f"{MISFIT if rejected else NO_MISFIT}, p = {pvalue(p)}"
+    return f"{MISFIT if rejected else NO_MISFIT}, {p_is(pvalue(p))}"
 
 
 def evidence_label(alpha: float) -> str:

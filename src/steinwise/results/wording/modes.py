@@ -6,10 +6,11 @@ import numpy as np
 
 from steinwise._internal.escaping import printable
 from steinwise.results.modes import ModeResult, ModesFound, ModeSplit
-from steinwise.results.wording.phrases import counted
+from steinwise.results.wording.phrases import MOST_DIGITS, counted
 
 COORDINATES_NAMED = 3  # in the place of a mode
 MODES_NAMED = 3
+MANY_FLAT = 4  # maxima, from which on they are more than a few ends of climbs
 
 
 def mode_place(mode: ModeResult, label: Callable[[str], str] = str) -> str:
@@ -38,24 +39,47 @@ def place_of(where: Mapping[str, float]) -> str:
 def _mass(mode: ModeResult) -> str:
     if np.isnan(mode.mass):
         return "a part of the mass that is not known"
-    return f"about {mode.mass:.2f} ({mode.mass_low:.2f} to {mode.mass_high:.2f}) of the mass"
+    return f"{_share_of_mass(mode.mass, mode.mass_low, mode.mass_high)} of the mass"
+
+
+def _share_of_mass(mass: float, low: float, high: float) -> str:
+    """A share and its interval, in as many digits as tell the ends of the interval apart.
+
+    >>> _share_of_mass(0.5, 0.4, 0.6), _share_of_mass(0.5, 0.4981, 0.5021)
+    ('about 0.50 (0.40 to 0.60)', 'about 0.500 (0.498 to 0.502)')
+    >>> _share_of_mass(1.0, 1.0, 1.0)
+    'about 1.00'
+    """
+    for digits in range(2, MOST_DIGITS + 1):
+        ends = f"{low:.{digits}f}", f"{high:.{digits}f}"
+        if ends[0] != ends[1]:
+            return f"about {mass:.{digits}f} ({ends[0]} to {ends[1]})"
+    return f"about {mass:.2f}"
 
 
 def mode_verdict(mode: ModeResult, found: ModesFound, label: Callable[[str], str] = str) -> str:
     """What the density has in a mode, and what the draws have.
 
-    Shares of the mass are shares of the modes that were looked at. Where there are others, or where
-    shares would contradict the verdict, numbers of draws are compared.
+    Shares of the mass are shares of the modes that were looked at. Where there are others, numbers
+    of the draws that are nearest to a mode are compared, some of which may belong to none of these;
+    where shares would contradict the verdict, numbers of draws as well.
     """
     subject = f"A mode {mode_place(mode, label)}"
+    draws = f"the {found.tested} draws that were not used to look for modes"
     if mode.copies > 1:
         subject += f", with its {mode.copies - 1} symmetric copies,"
-    if found.left_out or _shares_contradict(mode):
-        has = f"{mode.draws or 'none'} of the {found.tested} draws"
+    if found.left_out:
+        return (
+            f"{subject} is the nearest, of those that were looked at, to "
+            f"{mode.draws or 'none'} of {draws}; by the density at the same places of all of them, "
+            f"these should be about {mode.expected:.0f}."
+        )
+    if _shares_contradict(mode):
+        has = f"{mode.draws or 'none'} of {draws}"
         should = f"it should have about {mode.expected:.0f}"
         return f"{subject} has {has}; by the density at the same places of all modes, {should}."
     if mode.kind == "unvisited":
-        return f"{subject} that holds {_mass(mode)} has none of the {found.tested} draws."
+        return f"{subject} that holds {_mass(mode)} has none of {draws}."
     return f"{subject} holds {_mass(mode)} and {mode.share:.2f} of the draws."
 
 
@@ -100,6 +124,17 @@ def modes_sentences(
             "density came up in the search and got no further look: only the highest ones do, and "
             "there may be many more. How the whole mass is split is not known."
         )
+    if found.flat >= MANY_FLAT:
+        yield (
+            f"{found.flat} maxima of the density are flat to some side, as on a ring or a ridge: "
+            "they are not taken for modes. Whether draws miss a part of it, only lines can tell."
+        )
+    elif 2 * found.shoulders > found.starts:
+        yield (
+            f"From {found.shoulders} of {found.starts} starts the search came to a maximum without "
+            "a valley between it and a higher one, as on a long ridge: it counts as a part of the "
+            "higher one's mode."
+        )
     if found.unbounded:
         yield (
             f"From {found.unbounded} of {found.starts} starts the density rises without end: it "
@@ -128,9 +163,9 @@ def split_sentence(split: ModeSplit) -> str:
     if np.isnan(split.mass):
         problem = "the density has several modes, and how its mass is split is not known"
     else:
-        mass = f"{split.mass:.2f} ({split.mass_low:.2f} to {split.mass_high:.2f}) of the mass"
+        mass = f"{_share_of_mass(split.mass, split.mass_low, split.mass_high)} of the mass"
         drawn = f"{split.drawn:.2f}" if split.drawn else "none"
-        problem = f"a mode {place_of(split.where)} holds about {mass} and {drawn} of the draws"
+        problem = f"a mode {place_of(split.where)} holds {mass} and {drawn} of the draws"
     return (
         f"{problem}. Moving draws along lines does not cure that, and no mean, sd or quantile can "
         "be told from them. Sample the density anew, with chains that start in every mode."

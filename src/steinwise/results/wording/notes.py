@@ -10,7 +10,20 @@ def note_text(note: Note) -> str:
         name: printable(value) if isinstance(value, str) else value
         for name, value in note.values.items()
     }
+    if note.kind == "starts unused":
+        values["reason"] = NO_SEARCH[values["reason"]]
     return NOTES[note.kind].format(**values)
+
+
+# why modes were not looked for
+NO_SEARCH = {
+    "modes off": "modes=False was said, or evaluations=",
+    "some coordinates": "only some coordinates are tested",
+    "discrete coordinates": "some coordinates are discrete",
+    "few draws": "the draws are too few to hold some out for it",
+    "no gradient": "it takes a log density with its gradient, of at most 500 coordinates, and a "
+    "normal density has one mode",
+}
 
 
 NOTES = {
@@ -20,6 +33,11 @@ NOTES = {
     "chain not settled": "the chain is not settled: R-hat is {rhat:.3f} in {name} (at most "
     "{bound:.2f} is expected). It has not mixed, or warm-up was left in; the verdict below speaks "
     "of the mixture of its parts.",
+    "chains called independent": "independent=True was said of these chains, and their draws are "
+    "autocorrelated: {value:.2f} at lag {lag} in {name} ({signal}). Draws of MCMC that are taken "
+    "for independent ones get false alarms: leave the option out.",
+    "more coordinates than draws": "{n} draws of {d} coordinates: if rows are coordinates, did you "
+    "mean draws.T? If not, names= says so.",
     "warm-up left in": "the start of a chain differs from the rest: its first {length} draws are "
     "on average {distance:.1f} standard deviations away from what as many later ones show. Was "
     "warm-up left in? Drop it and check again.",
@@ -37,15 +55,18 @@ NOTES = {
     "positive draws of a logarithm": "all draws of {names} are positive, and the density has mass "
     "below 0 there. Does it take the logarithm? Then pass np.log of these draws: draws and density "
     "must be on the same scale.",
-    "positive draws": "all draws of {names} are positive, and some are near 0: positive "
-    "parameters? Then say support=sw.support.positive in the target, or check their "
-    "logarithms, with the Jacobian in the density.",
+    "positive draws": "all draws of {names} are positive, and some are near 0: {question} "
+    "Then pass support={support} to sw.Target, or check {logarithms}, with the Jacobian in the "
+    "density.",
+    "values only": "{why} Lines were followed by values of the density instead, which takes more "
+    "of them, and the errors of means and sds are not known.",
     "no answers": "the errors of means and sds are not known: they need the score at every draw. "
     "{why}",
     "mode copies": "{count} modes are copies of each other with exchangeable coordinates in "
     "another order, as by label switching. Means and sds of single coordinates are those of the "
     "copies that the draws are in.",
     "no modes": "modes were not looked for, because the density failed away from the draws. {why}",
+    "starts unused": "starts= was not used: modes were not looked for, because {reason}.",
     "draws interrupted": "interrupted: the verdict rests on the first {looked_at} of {all_draws} "
     "draws.",
     "lines interrupted": "interrupted: {done} of {lines} coordinates and directions were looked "
@@ -57,7 +78,9 @@ NOTES = {
     "underflow": "a part of the test of {line} ({base!r}, {context!r}){more} was left out: its "
     "numbers underflow. No draw is where the target's conditional has its mass.",
     "draws thinned": "one in {step} draws was tested, {tested} of {given}, to keep to "
-    "{evaluations:g} evaluations of the density: a draw takes {each}.",
+    "{evaluations:g} evaluations of the density: a draw takes {each:.3g}.",
+    "refreshed": "draws were moved by sw.refresh, {name} last: it fits the density given the "
+    "others by construction, and this check is blind to it. Check the draws as they were before.",
     "nothing learned": "for {count} of {of} coordinates ({names}) the learned conditional predicts "
     "the validation draws no better than the coordinate's own marginal distribution does. There is "
     "hardly any dependence on the others, or {train} draws are too few to learn it.",

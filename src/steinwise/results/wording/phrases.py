@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from steinwise._internal.counting import counted as counted  # one of these pieces
 from steinwise._internal.escaping import printable
 
+LARGEST_WHOLE = 1e16  # about where floats skip whole numbers
 MOST_DIGITS = 6
 UNKNOWN = "?"  # in place of a number that these draws cannot tell
 
@@ -45,3 +46,13 @@ def told_apart(one: float, other: float) -> tuple[str, str]:
 
 def _to_digits(number: float, digits: int) -> str:
     return f"{number:#.{digits}g}".replace(".e", "e").rstrip(".")
+
+
+def value_text(value: float) -> str:
+    """A value of a coordinate; a whole number with all of its digits.
+
+    >>> value_text(1003641.0), value_text(-1.0), value_text(0.25)
+    ('1003641', '-1', '0.25')
+    """
+    whole = value == round(value) and abs(value) < LARGEST_WHOLE
+    return f"{value:.0f}" if whole else f"{value:g}"

@@ -43,9 +43,9 @@ SETS_UNKNOWN = (
     '"or more" after it; a ? stands where nothing is known.'
 )
 SETS_ORDER = (
-    "First come sets without a misfit, unless one with a misfit is surely nearer than they seem; "
-    "then the others, each by the largest error. A wrong dependence, wrong tails and missed modes "
-    "are misfits that means and sds need not show."
+    "Sets without a misfit come first, except after a set with one that is clearly closer to the "
+    "target; otherwise sets are in the order of their largest errors. A wrong dependence, wrong "
+    "tails and missed modes are misfits that need not show in means and sds."
 )
 
 

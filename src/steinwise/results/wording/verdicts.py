@@ -13,6 +13,25 @@ def misfit(alpha: float) -> str:
     return f"Misfit: the draws do not fit the density at level {alpha}."
 
 
+NO_ROW_ALONE = "All rows together are rejected; no single one stands out enough to be named."
+
+
+def rows_alone(count: int) -> str:
+    """That rows have p-values below the level where there is no misfit of all rows together.
+
+    The p-value of all weighs sums over the rows too, adjusted ones only the largest evidence.
+
+    >>> print(rows_alone(1))
+    One row by itself is below the level; all rows together, by which the verdict goes, are not.
+    Take it as a hint.
+    """
+    those, them = ("One row by itself is", "it") if count == 1 else (f"{count} rows are", "them")
+    return (
+        f"{those} below the level; all rows together, by which the verdict goes, are not. Take "
+        f"{them} as a hint."
+    )
+
+
 def no_misfit(alpha: float, detectable: tuple[float, float] | None, coordinates: int) -> str:
     """What it means that nothing was found; `detectable` is an `Effect`."""
     text = f"No misfit found at level {alpha}. This does not prove the draws right."
@@ -26,19 +45,29 @@ def no_misfit(alpha: float, detectable: tuple[float, float] | None, coordinates:
     )
 
 
-def misfit_with_names(p: str, flagged: Sequence[str], modes: str) -> tuple[str, str]:
-    """The verdict of the page: its first word, and the rest; `modes` says what of them is wrong."""
+def misfit_with_names(
+    p: str, flagged: Sequence[str], modes: str, looked_at: bool = True
+) -> tuple[str, str]:
+    """The verdict of the page: its first word, and the rest; `modes` says what of them is wrong.
+
+    `looked_at` is whether coordinates were, by themselves.
+
+    >>> misfit_with_names("0.001", [], "", looked_at=False)[1]
+    'The draws do not fit the density with p = 0.001.'
+    """
     names = f"flagged: {listed(flagged, 5)}" if flagged else ""
-    which = "; ".join(part for part in (modes, names) if part) or NO_CULPRIT
-    return "Misfit.", f"The draws do not fit the density with p = {p}; {which}."
+    which = "; ".join(part for part in (modes, names) if part) or NO_CULPRIT * looked_at
+    rest = f"; {which}" if which else ""
+    return "Misfit.", f"The draws do not fit the density with {p_is(p)}{rest}."
 
 
+TINY = 1e-300  # numbers below it are 0, or what rounding left of them
 SMALL = 0.00095  # what is less would be rounded to 0.000, or to a thousandth that it is not
 NO_CULPRIT = "no coordinate stands out by itself"
 
 
 def failed_assertion(p: str, alpha: float) -> str:
-    return f"the draws do not fit the density: p = {p} at level {alpha}"
+    return f"the draws do not fit the density: {p_is(p)} at level {alpha}"
 
 
 UNKNOWN_NAMED = 5
@@ -106,10 +135,21 @@ def _untold(unknown: Sequence[str]) -> str:
 def pvalue(p: float) -> str:
     """A p-value as it is written everywhere: to a thousandth, or to one digit where it is less.
 
-    >>> [pvalue(p) for p in (0.0313, 1 / 1001, 0.00042, 2e-40, 1.0)]
-    ['0.031', '0.001', '0.0004', '2e-40', '1.000']
+    >>> [pvalue(p) for p in (0.0313, 1 / 1001, 0.00042, 2e-40, 1.0, 9e-316)]
+    ['0.031', '0.001', '0.0004', '2e-40', '1.000', '< 1e-300']
     """
+    if p < TINY:
+        return f"< {TINY:g}"
     return f"{p:.3f}" if p >= SMALL else f"{p:.1g}"
+
+
+def p_is(p: str) -> str:
+    """A p-value in a sentence.
+
+    >>> p_is(pvalue(0.03)), p_is(pvalue(0.0))
+    ('p = 0.030', 'p < 1e-300')
+    """
+    return f"p {p}" if p.startswith("<") else f"p = {p}"
 
 
 def pvalue_with_bound(p: float, n_bootstrap: int) -> str:
@@ -118,11 +158,11 @@ def pvalue_with_bound(p: float, n_bootstrap: int) -> str:
     >>> pvalue_with_bound(0.03, 1000), pvalue_with_bound(1 / 1001, 1000)
     ('0.030, 1000 bootstraps', '0.001 (the least of 1000 bootstraps)')
     >>> pvalue_with_bound(2e-40, 1000)
-    '2e-40 (exact, of a draw far out, without bootstraps)'
+    '2e-40 (the tail probability of one draw that lies far out)'
     """
     least = 1 / (n_bootstrap + 1)
     if p < least * (1 - 1e-9):
-        return f"{pvalue(p)} (exact, of a draw far out, without bootstraps)"
+        return f"{pvalue(p)} (the tail probability of one draw that lies far out)"
     bootstraps = f"{n_bootstrap} bootstraps"
     return f"{pvalue(p)}{f' (the least of {bootstraps})' if p < 1.5 * least else f', {bootstraps}'}"
 
@@ -133,7 +173,7 @@ def pvalue_sentence(p: str) -> str:
 
 def adjusted(p: float) -> str:
     """A p-value that allows for testing all coordinates."""
-    return f"adjusted p = {pvalue(p)}"
+    return f"adjusted {p_is(pvalue(p))}"
 
 
 def dominating(
