@@ -23,6 +23,18 @@ def test_a_number_of_coordinates_is_chosen_with_the_seed() -> None:
     assert choose_coordinates(9, NAMES) == (0, 1, 2, 3)
 
 
+def test_a_name_goes_before_a_vector_and_a_label() -> None:
+    names = ["a", "a[0]", "b[0]", "b[1]", "c"]
+    labels = lambda: ["a", "a[0]", "log(b[0])", "log(b[1])", "log(c)"]  # noqa: E731
+    given = {"a": (0,), "b": (2, 3), "log(b)": (2, 3), "log(b[1])": (3,), "log(c)": (4,)}
+    for name, expected in given.items():
+        assert choose_coordinates([name], names, labels=labels) == expected
+    with pytest.raises(sw.InputError, match="none of them twice"):
+        choose_coordinates(["b", "b[1]"], names, labels=labels)
+    with pytest.raises(sw.InputError, match=r"there are 6: d, d, d, d, d and 1 more\.$"):
+        choose_coordinates(["e"], ["d"] * 6)
+
+
 @pytest.mark.parametrize(
     ("coordinates", "message"),
     [

@@ -29,8 +29,12 @@ def test_the_message_names_the_coordinates_and_their_verdicts():
 
 
 def test_a_method_without_coordinates_says_so():
-    with pytest.raises(AssertionError, match="no coordinate stands out by itself"):
+    """Catches "no coordinate stands out" where none was looked at."""
+    with pytest.raises(AssertionError, match="KSD") as raised:
         sw.assert_fits(_draws() + 1.0, TARGET, method="ksd", alpha=0.01)
+    assert "stands out" not in str(raised.value)
+    page = sw.check(_draws() + 1.0, TARGET, method="ksd")._repr_html_()
+    assert "stands out" not in page
 
 
 def test_many_wrong_coordinates_are_cut_short():

@@ -1,5 +1,6 @@
 """The front door: options, p-values, reproducibility."""
 
+import re
 from typing import Any
 
 import jax
@@ -80,22 +81,22 @@ def test_the_p_value_is_never_zero():
 def test_the_p_value_counts_the_null_at_or_above_the_statistic():
     """(1 + #) / (1 + L), from the values that the result itself carries."""
     result = sw.check(_draws(), STANDARD, method=_own_conditionals(0.0), n_bootstrap=199)
-    expected = (1 + np.sum(result.null >= result.observed)) / 200
+    expected = (1 + np.sum(result.null >= result.statistic)) / 200
     assert result.pvalue == expected
     assert len(result.null) == 199
 
 
-def test_the_statistic_is_the_discrepancy():
+def test_a_method_with_a_discrepancy_gives_it():
     """check and kccsd, check and ksd: one number each."""
     draws, method = _draws(shift=0.3), _own_conditionals(0.3)
     result = sw.check(draws, STANDARD, method=method, seed=4)
     value = sw.kccsd(draws, STANDARD, conditional=method.conditional, seed=4)
-    np.testing.assert_allclose(result.statistic, value.value, rtol=1e-12)
+    assert result.discrepancy == pytest.approx(value.value, rel=1e-12)
     by_coordinate = [c.value for c in result.findings.coordinates]
     assert value.per_coordinate is not None
     np.testing.assert_allclose(by_coordinate, value.per_coordinate, rtol=1e-12)
-    ksd = sw.check(draws, STANDARD, method="ksd").statistic
-    np.testing.assert_allclose(ksd, sw.ksd(draws, STANDARD).value, rtol=1e-9)
+    ksd = sw.check(draws, STANDARD, method="ksd").discrepancy
+    assert ksd == pytest.approx(sw.ksd(draws, STANDARD).value, rel=1e-9)
 
 
 def test_the_wrong_coordinate_is_flagged_and_the_right_one_is_not():
@@ -185,6 +186,22 @@ def test_independent_true_takes_chains_as_independent_draws():
     assert result.pvalue == rows.pvalue
 
 
+def test_chains_that_are_called_independent_and_are_not():
+    """Catches false alarms on a correct chain, without a word about what was said of it."""
+    noise = np.random.default_rng(5).normal(size=(2, 500, 2))
+    chains = noise.copy()
+    for t in range(1, 500):
+        chains[:, t] = 0.9 * chains[:, t - 1] + np.sqrt(0.19) * noise[:, t]
+    some = {"method": "ksd", "independent": True}
+    words = r"said of these chains, and their draws are autocorrelated: 0\.\d+ at lag 1 in x\[\d\]"
+    for given in (chains, chains[:1], sw.Samples.of(chains)):
+        with pytest.warns(sw.SteinwiseWarning, match=words):
+            assert sw.check(given, STANDARD, **some).notes
+    # warnings are errors here
+    sw.check(chains[0], STANDARD, **some)  # the order of rows may mean nothing
+    sw.check(noise[:1], STANDARD, **some)  # draws of pm.fit have this shape
+
+
 def test_nothing_is_traced_before_the_options_are_checked():
     """A slow density must not run before a typing error in an option is found."""
 
@@ -195,3 +212,14 @@ def test_nothing_is_traced_before_the_options_are_checked():
     for option, value in mistakes.items():
         with pytest.raises(sw.InputError, match=option):
             sw.check(_draws(), density, method="ksd", **{option: value})
+
+
+@pytest.mark.parametrize("method", ["transported", "ksd", "ksdagg", "scores"])
+@pytest.mark.parametrize("shift", [0.0, 0.5])
+def test_the_printed_statistic_is_what_is_compared_with_the_threshold(method, shift):
+    """A user who compares .statistic with .threshold gets the verdict; JSON has the same pair."""
+    result = sw.check(_draws(shift=shift), STANDARD, method=method)
+    plain = result.to_dict()
+    assert (plain["statistic"], plain["threshold"]) == (result.statistic, result.threshold)
+    assert re.search(rf"^  statistic +{result.statistic:.3g};", str(result), re.MULTILINE)
+    assert (result.statistic > result.threshold) == result.rejected

@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -326,3 +327,25 @@ def test_a_comparison_needs_two_sets(draws, said: str) -> None:
     """Catches an error that calls a dict what it expects, a dict."""
     with pytest.raises(sw.InputError, match=said):
         sw.compare(draws, sw.Gaussian(np.zeros(2), np.eye(2)))
+
+
+def test_swapped_arguments_are_named():
+    sets = {"a": _normal(0), "b": _normal(1)}
+    densities: list[Any] = [TARGET, lambda x: -jnp.sum(x**2) / 2]
+    for density in densities:
+        with pytest.raises(sw.InputError, match="swapped"):
+            sw.compare(density, sets)
+
+
+def test_a_ranking_prints_as_a_table_and_its_rows_have_the_numbers():
+    """Catches a tuple of dataclasses, and numbers that only `.evidence` has."""
+    found = sw.compare({"far": _normal(0) + 0.8, "exact": _normal(2)}, TARGET)
+    assert repr(found.ranking).splitlines()[0].startswith("draws  p-value")
+    far = found.ranking[-1]
+    assert far.evidence is not None
+    for name in ("pvalue", "flagged", "mean_error", "sd_ratio", "largest_error"):
+        assert getattr(far, name) == getattr(far.evidence, name)
+    by_ksd = sw.compare({"a": _normal(0), "b": _normal(1)}, TARGET, method="ksd")
+    assert repr(by_ksd.ranking).splitlines()[0].startswith("name")
+    answers = sw.summary(_normal(0), TARGET)
+    assert repr(answers.quantities).splitlines()[1].startswith("x[0]")

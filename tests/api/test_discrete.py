@@ -102,7 +102,7 @@ def test_draws_that_are_no_values_are_refused():
     with pytest.raises(sw.InputError, match=r"the first is 2, x\[0\] of draw 1"):
         sw.check(np.array([[0.0], [2.0]] * 30), bernoulli(0.5), independent=True)
     with pytest.raises(sw.InputError, match=r"astype\(float\).*support="):
-        sw.check(np.zeros((30, 1), int), bernoulli(0.5))
+        sw.check(np.zeros((30, 1), int), lambda x: -0.5 * x[0] ** 2)
 
 
 def test_a_spin_that_follows_its_neighbours_too_closely():
@@ -129,3 +129,91 @@ def test_pictures_show_probabilities():
     assert figure.axes[0].get_ylabel() == "share of the draws"
     assert found.plot_pair("count", "rate").axes
     assert "count" in found.to_html()
+
+
+def test_a_shift_of_many_values_is_named():
+    """Catches a value of next to no probability that one draw has, named instead."""
+    rate = 30.0
+    target = sw.Target(lambda x: x[0] * jnp.log(rate) - gammaln(x[0] + 1), support=COUNTS)
+    for seed in range(3):
+        draws = np.random.default_rng(seed).poisson(rate + 0.4 * rate**0.5, size=(500, 1)) * 1.0
+        assert sw.check(draws, target).coordinates[0].kind == "shift"
+
+
+@pytest.mark.parametrize("dtype", [int, bool, np.uint8])
+def test_integers_are_converted_where_the_target_is_discrete(dtype):
+    """Catches a refusal that asks for what the target says."""
+    rng = np.random.default_rng(9)
+    whole = rng.integers(0, 2, size=(200, 1))
+    found = sw.check(whole.astype(dtype), bernoulli(0.5))
+    assert found.pvalue == sw.check(whole.astype(float), bernoulli(0.5)).pvalue
+    with pytest.raises(sw.InputError, match="expected floats"):
+        sw.check(np.column_stack([whole, whole]), sw.Target(poisson_gamma, support={1: COUNTS}))
+
+
+def test_integers_of_a_discrete_column_are_converted():
+    """Catches a refusal of a table whose target says which columns are discrete."""
+    pandas = pytest.importorskip("pandas")
+    draws = mixed_draws(1)
+    frame = pandas.DataFrame({"rate": draws[:, 0], "count": draws[:, 1].astype(int)})
+    assert sw.check(frame, MIXED).pvalue == sw.check(draws, MIXED, names=LABELS).pvalue
+
+
+def test_methods_that_need_scores_are_not_named_where_there_are_none():
+    """Catches advice that is answered by a refusal."""
+    with pytest.raises(sw.InputError, match="takes it with method='transported'\\."):
+        sw.check(np.zeros((50, 1)), bernoulli(0.5), method="ksd")
+
+
+def test_no_entry_in_a_dict_of_supports_is_needed():
+    """Catches a dict that is refused because all coordinates are real."""
+    draws = np.random.default_rng(10).normal(size=(200, 1))
+    target = sw.Target(lambda x: -0.5 * x[0] ** 2, support={})
+    assert sw.check(draws, target).pvalue == sw.check(draws, target.log_density).pvalue
+
+
+def two_spins(x):
+    return 0.7 * x[0] * x[1]
+
+
+def field(x, j):
+    return jnp.stack([-0.7 * x[1 - j], 0.7 * x[1 - j]])
+
+
+SPINS = sw.support.values([-1, 1])
+
+
+@pytest.mark.parametrize(
+    ("conditionals", "said"),
+    [
+        (lambda x, j: -field(x, j), r"disagree at the first draw: of x\[0\] = "),
+        (lambda x: x, r"conditionals\(x, j\) failed on one draw of shape \(2,\).*TypeError"),
+        (lambda x, j: field(x, j)[:, None], r"array of shape \(2, 1\).*expected shape \(k,\)"),
+        (lambda x, j: x[jnp.zeros(3)] * j, r"conditionals\(x, j\) failed"),
+    ],
+)
+def test_wrong_conditionals_are_refused(conditionals, said):
+    """Catches errors of JAX as they come, and another density than the target's."""
+    draws = np.random.default_rng(11).choice([-1.0, 1.0], size=(100, 2))
+    target = sw.Target(two_spins, support=SPINS, conditionals=conditionals)
+    with pytest.raises(sw.TargetError, match=said):
+        sw.check(draws, target)
+
+
+def test_conditionals_of_nothing_are_refused():
+    """Catches conditionals that nothing reads, without a word."""
+    draws = np.random.default_rng(11).normal(size=(100, 2))
+    target = sw.Target(lambda x: -0.5 * jnp.sum(x**2), conditionals=field)
+    with pytest.raises(sw.InputError, match="none of its coordinates is discrete"):
+        sw.check(draws, target)
+
+
+def test_right_conditionals_agree():
+    """Catches a comparison that refuses values without probability, or rounding."""
+    draws = np.random.default_rng(11).choice([-1.0, 1.0], size=(100, 2))
+    plain = sw.check(draws, sw.Target(two_spins, support=SPINS))
+    for constant in (0.0, 1e6):
+        target = sw.Target(
+            lambda x, c=constant: two_spins(x) + c, support=SPINS, conditionals=field
+        )
+        assert sw.check(draws, target).pvalue == pytest.approx(plain.pvalue)

@@ -8,7 +8,7 @@ import pytest
 
 import steinwise as sw
 from steinwise._internal.memory import budget_bytes
-from steinwise._internal.options import ELSEWHERE
+from steinwise._internal.options import ELSEWHERE, OF_METHODS
 from steinwise._internal.random import stream
 from steinwise.methods.kccsd_split import check_split
 
@@ -220,3 +220,19 @@ def test_an_option_of_an_adapter_is_sent_there(verb: str) -> None:
 @pytest.mark.parametrize("option", ELSEWHERE)
 def test_options_are_where_they_are_said_to_be(option: str) -> None:
     assert option in inspect.signature(getattr(sw, ELSEWHERE[option])).parameters
+
+
+def test_what_is_asked_for_in_another_way_than_by_an_option() -> None:
+    with pytest.raises(TypeError, match=r"sw\.Target\.at_draws\(scores\), method=.scores"):
+        sw.check(X, TARGET, scores=-X)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r'sw\.summary\(draws, target\)\["name"\]'):
+        sw.summary(X, TARGET, coordinates=["x[0]"])  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("option", OF_METHODS)
+def test_options_of_methods_are_answered_by_the_method(option: str) -> None:
+    """Catches an option of a method that is called unknown."""
+    method, _ = OF_METHODS[option]
+    with pytest.raises(TypeError, match=rf"method=sw\.methods\.{method}\({option}="):
+        sw.check(X, TARGET, **{option: None})  # type: ignore[arg-type]
+    assert option in inspect.signature(getattr(sw.methods, method)).parameters

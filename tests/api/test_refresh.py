@@ -78,7 +78,9 @@ def test_refreshed_draws_are_not_checked_along_lines() -> None:
         sw.check(refreshed, NORMAL)
     with pytest.raises(sw.InputError, match=r"moved by sw\.refresh.*'ksd'"):
         sw.check(refreshed.samples, NORMAL)
-    assert sw.check(refreshed.samples, NORMAL, method="ksd").pvalue > 0
+    for method in ("ksd", "scores"):
+        with pytest.warns(sw.SteinwiseWarning, match=r"x\[2\] last: it fits .* by construction"):
+            assert sw.check(refreshed.samples, NORMAL, method=method).pvalue > 0
 
 
 def test_rows_are_called_what_they_are() -> None:

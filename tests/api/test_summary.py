@@ -58,7 +58,8 @@ def test_tables_pictures_and_text(answers: sw.Summary) -> None:
     assert expected | {"corrected_mean_uncertainty", "corrected_q50"} <= set(frame.columns)
     assert json.loads(answers.to_json())["quantities"][0]["name"] == "a"
     assert answers.worst_first[0].badness == max(q.badness for q in answers.quantities)
-    assert "+- is half of a 95 % interval" in str(answers)
+    assert "(exact)" in str(answers)
+    assert "+-" not in str(answers)  # nor is it explained
     page = answers.to_html()
     assert "run7.npz" in answers.to_html({"draws": "run7.npz"})
     with pytest.raises(sw.InputError, match=r"source is 'page.html'.*writes no file"):
@@ -217,6 +218,26 @@ def test_one_absurd_draw_and_a_constant_are_no_error() -> None:
 def test_too_few_draws_for_the_regression() -> None:
     with pytest.raises(sw.TooFewDraws, match="do not determine"):
         sw.summary(mean_field(20), NORMAL)
+
+
+def test_few_draws_are_sent_to_what_takes_them() -> None:
+    """Catches advice to refresh 8 draws, which is refused, and 1000 copies of 4 called enough."""
+    draws = np.random.default_rng(0).normal(size=(8, 3))
+    with pytest.raises(
+        sw.TooFewDraws, match=r"at least 24\..* sw\.refresh, which takes 10 or more"
+    ):
+        sw.summary(draws, NORMAL)
+    with pytest.raises(sw.TooFewDraws, match=r"^8 distinct draws do not"):
+        sw.summary(np.tile(draws, (100, 1)), NORMAL, independent=True)
+    with pytest.raises(sw.TooFewDraws):
+        sw.refresh(draws, NORMAL)
+
+
+def test_a_function_that_fails_is_named() -> None:
+    """Catches a bare ZeroDivisionError from one of many functions."""
+    draws = np.random.default_rng(0).normal(size=(100, 3))
+    with pytest.raises(sw.InputError, match=r"functions\['f'\] failed with ZeroDivisionError: div"):
+        sw.summary(draws, NORMAL, functions={"f": lambda _: 1 / 0})
 
 
 def test_same_seed_same_numbers() -> None:

@@ -150,7 +150,31 @@ def test_a_jax_density_without_derivatives_is_followed_by_its_values():
 
     draws = np.random.default_rng(3).normal(size=(60, 1))
     with pytest.warns(sw.SteinwiseWarning, match="Only its values are used"):
-        found = sw.check(draws, opaque)
+        found = sw.check(draws, target := sw.Target(opaque))
+    # a target warns once, and every result says it
+    for result in (found, sw.check(draws, target)):
+        assert any("Lines were followed by values" in one for one in result.notes)
     assert found.pvalue == pytest.approx(
         sw.check(draws, lambda x: -0.5 * jnp.sum(x**2)).pvalue, abs=0.01
     )
+
+
+def test_only_targets_that_summary_takes_are_sent_there():
+    """Catches advice that is answered by a refusal."""
+    draws = np.random.default_rng(0).normal(size=(300, 2))
+    values = sw.Target.from_log_density(lambda x: -0.5 * (x**2).sum(axis=1))
+    assert "sw.summary" not in str(sw.check(draws, values))
+    noisy = sw.Target.from_score(lambda x: -x, noisy=True)
+    assert "sw.summary" not in str(sw.check(draws, noisy, method="scores"))
+    assert "sw.summary" not in str(sw.check(draws, sw.Target.at_draws(-draws), method="scores"))
+
+
+def test_why_refresh_takes_real_coordinates_only():
+    """Catches an identity that it does not rest on, and one verb for many names."""
+    draws = np.random.default_rng(0).exponential(size=(300, 2))
+    target = sw.Target(lambda x: -x.sum(), support=sw.support.positive)
+    with pytest.raises(
+        sw.InputError,
+        match=r"lines without an end, and s and 1 more are not real: s's support.*takes them with",
+    ):
+        sw.refresh(draws, target, sweeps=2, names=["s", "t"])

@@ -28,6 +28,26 @@ def test_a_potential_energy_is_recognised() -> None:
     assert any("potential energy" in note for note in result.notes)
 
 
+def test_a_summary_asks_about_the_sign_too() -> None:
+    with pytest.warns(sw.SteinwiseWarning) as warned:
+        sw.summary(X, potential)
+    assert said(warned, "grows without bound along x[0], x[1]", "is its sign right")
+
+
+def test_a_potential_energy_whose_sums_overflow() -> None:
+    """A hierarchical model: catches advice about enormous draws in place of that on the sign."""
+    rng = np.random.default_rng(1)
+    mu, log_tau = rng.normal(size=(1000, 1)), 2.0 * rng.normal(size=(1000, 1))
+    theta = mu + np.exp(log_tau) * rng.normal(size=(1000, 9))
+
+    def energy(x: Any) -> Any:
+        of_theta = jnp.sum((x[2:] - x[0]) ** 2) / 2 * jnp.exp(-2 * x[1]) + 9 * x[1]
+        return x[0] ** 2 / 2 + x[1] ** 2 / 8 + of_theta
+
+    with pytest.raises(sw.InputError, match=r"overflow in float64\. .* is its sign right\?"):
+        sw.check(np.hstack([mu, log_tau, theta]), energy)
+
+
 def test_a_density_without_its_logarithm_is_recognised() -> None:
     """Catches numbers for the means and sds of what has none, next to a verdict against them."""
     with pytest.warns(sw.SteinwiseWarning) as warned:
@@ -64,16 +84,26 @@ def test_positive_draws_are_recognised() -> None:
     positive = np.stack([np.random.default_rng(1).exponential(size=300), X[:, 0]], axis=1)
     with pytest.warns(sw.SteinwiseWarning) as warned:
         sw.check(positive, lambda x: -x[0] - x[1] ** 2 / 2, names=["rate", "mu"])
-    assert said(warned, "all draws of rate are positive", "support=")
+    told = 'pass support={"rate": sw.support.positive} to sw.Target, or check its logarithm'
+    assert said(warned, "all draws of rate are positive", "is it a positive parameter?", told)
 
 
-def test_all_positive_draws_are_named() -> None:
-    """Catches a note on the one of two positive coordinates whose draws come nearer to 0."""
+def test_positive_draws_far_from_0_are_not_named() -> None:
+    """Catches a note on mean .74, sd .05, next to a parameter that does begin at 0."""
     rng = np.random.default_rng(1)
-    positive = np.stack([rng.gamma(6.0, 0.5, size=400), rng.exponential(size=400)], axis=1)
+    draws = np.stack([rng.normal(0.74, 0.05, size=400), rng.exponential(size=400)], axis=1)
     with pytest.warns(sw.SteinwiseWarning) as warned:
-        sw.check(positive, lambda u: jnp.sum(3 * u - 2 * jnp.exp(u)), names=["tau", "sigma"])
-    assert said(warned, "all draws of", "tau", "sigma", "are positive", "support=")
+        sw.check(draws, lambda x: -jnp.sum((x - 5.0) ** 2), names=["beta", "sigma"])
+    assert said(warned, "all draws of sigma are positive", "support=")
+    assert not said(warned, "beta")
+
+
+@pytest.mark.parametrize("support", [sw.support.real, [sw.support.real] * 2])
+def test_declared_supports_are_believed(support: Any) -> None:
+    """Warnings are errors here: catches advice to declare what was declared."""
+    positive = np.stack([np.random.default_rng(1).exponential(size=300), X[:, 0]], axis=1)
+    target = sw.Target(lambda x: -jnp.sum((x - 5.0) ** 2), support=support)
+    assert sw.check(positive, target).rejected
 
 
 def test_draws_of_another_scale_are_recognised() -> None:
@@ -105,6 +135,17 @@ def test_transposed_draws(target: Any) -> None:
         sw.check(chains, density)
 
 
+def test_transposed_draws_that_the_density_takes_too() -> None:
+    """50 coordinates and 1000 draws: catches a verdict on 50 draws without a word."""
+    turned = np.random.default_rng(0).normal(size=(1000, 50)).T
+    some = {"coordinates": 1, "effort": "quick"}
+    with pytest.warns(sw.SteinwiseWarning, match=r"50 draws of 1000 coordinates: .*draws\.T\?"):
+        sw.check(turned, lambda x: -potential(x), **some)
+    # warnings are errors here
+    sw.check(turned, lambda x: -potential(x), names=[f"a{j}" for j in range(1000)], **some)
+    sw.check(turned, sw.Gaussian(np.zeros(1000), np.eye(1000)), **some)
+
+
 def test_coordinates_in_place_of_chains() -> None:
     """Catches "3 chains of 4 draws; about 35 draws would do" for draws (d, chain, draw)."""
     turned = np.random.default_rng(0).normal(size=(3, 4, 500))
@@ -128,3 +169,11 @@ def test_values_and_draws_are_counted_apart() -> None:
     target = sw.Target(lambda x: -jnp.sum(x), support=sw.support.positive)
     with pytest.raises(sw.InputError, match="2 values, in 1 of 300 draws, are outside"):
         sw.check(draws, target)
+
+
+def test_draws_so_far_out_that_slopes_overflow() -> None:
+    """Catches a warning of NumPy in place of the answer that sums overflow."""
+    draws = np.random.default_rng(0).normal(size=(40, 2)) * [1e-55, 1e-42]
+    draws[3, 1] = -1e99
+    with pytest.raises(sw.InputError, match="Some draws or scores are enormous"):
+        sw.check(draws, sw.Gaussian(np.zeros(2), 1e-110 * np.eye(2)), method="ksd")

@@ -155,3 +155,23 @@ def test_a_target_without_a_usable_log_density_is_refused_with_the_fix() -> None
     broken = sw.Target.from_score(gaussian().score, lambda x: np.where(x[:, 0] > 0, -np.inf, 0.0))
     with pytest.raises(sw.TargetError, match="values of the log density are not finite"):
         sw.thin(wide_draws(), broken, 5)
+
+
+def test_scores_at_the_draws_are_enough_without_the_regularisation() -> None:
+    """Catches a refusal that lists methods of sw.check in place of the option that helps."""
+    x = np.random.default_rng(0).normal(size=(50, 2))
+    with pytest.raises(sw.InputError, match="Pass regularised=False, for which these are enough"):
+        sw.thin(x, sw.Target.at_draws(-x), 5)
+    assert len(sw.thin(x, sw.Target.at_draws(-x), 5, regularised=False).indices) == 5
+
+
+def test_draws_that_bring_their_density_and_more_points_than_draws():
+    """Catches "51 of 50 draws"."""
+    pair = (
+        sw.Samples.of(np.random.default_rng(0).normal(size=(50, 2))),
+        sw.Gaussian([0, 0], np.eye(2)),
+    )
+    assert len(sw.thin(pair, m=5).indices) == 5
+    assert "51 points chosen from 50 draws, some of them more than once" in str(
+        sw.thin(*pair, m=51)
+    )

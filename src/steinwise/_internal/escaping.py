@@ -1,5 +1,7 @@
 """Text from elsewhere, such as a name in a file, that cannot change what is shown around it."""
 
+from collections.abc import Sequence
+
 
 def printable(text: str) -> str:
     r"""The text with its control characters, line breaks and directional marks escaped.
@@ -15,6 +17,16 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """The first names, and how many more there are.
+
+    >>> listed(["mu", "tau"]), listed(["a", "b", "c"], most=1)
+    ('mu, tau', 'a and 2 more')
+    """
+    shown = ", ".join(map(printable, names[:most]))
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 def message_of(error: BaseException) -> str:

@@ -26,6 +26,17 @@ ELSEWHERE = {
     "lines": "Target",
 }
 
+# what is asked for in another way than by an option
+OTHERWISE = {
+    ("check", "scores"): "Scores at the draws are a target: sw.check(draws, "
+    'sw.Target.at_draws(scores), method="scores").',
+    ("summary", "coordinates"): "All coordinates have a row; that of one is "
+    'sw.summary(draws, target)["name"].',
+}
+
+# options of a method, and what they are set to in an example
+OF_METHODS = {"modes": ("Transported", "False"), "starts": ("Transported", "...")}
+
 # what other libraries call an option
 SAME = {"num_samples": "n_draws", "n_samples": "n_draws", "size": "n_draws"}
 
@@ -50,8 +61,14 @@ def about_option(function: str, option: str, known: Sequence[str]) -> str:
     >>> about_option("check", "params", ["draws", "target", "n_bootstrap"])
     "sw.check has no option 'params'. It is one of sw.from_numpyro:
     sw.check(*sw.from_numpyro(..., params=...))."
+    >>> print(about_option("check", "modes", ["draws", "target", "method"]))
+    sw.check has no option 'modes'. It is one of sw.methods.Transported:
+    sw.check(..., method=sw.methods.Transported(modes=False)).
     >>> about_option("check", "bootstraps", ["draws", "target", "n_bootstrap"])
     "sw.check has no option 'bootstraps'. Did you mean n_bootstrap?"
+    >>> print(about_option("summary", "coordinates", ["draws", "target"]))
+    sw.summary has no option 'coordinates'. All coordinates have a row; that of one is
+    sw.summary(draws, target)["name"].
     >>> about_option("from_numpyro", "num_samples", ["mcmc_or_svi", "params", "n_draws"])
     "sw.from_numpyro has no option 'num_samples'. Did you mean n_draws?"
     """
@@ -60,7 +77,13 @@ def about_option(function: str, option: str, known: Sequence[str]) -> str:
     if owner == "Target":
         call = f"sw.{function}(draws, sw.Target(log_density, {option}=...))"
         return f"{said} It is one of sw.Target: {call}."
+    if (function, option) in OTHERWISE:
+        return f"{said} {OTHERWISE[function, option]}"
     if owner is not None:
         return f"{said} It is one of sw.{owner}: sw.{function}(*sw.{owner}(..., {option}=...))."
+    if option in OF_METHODS and "method" in known:
+        method, value = OF_METHODS[option]
+        call = f"method=sw.methods.{method}({option}={value})"
+        return f"{said} It is one of sw.methods.{method}: sw.{function}(..., {call})."
     near = [SAME[option]] if SAME.get(option) in known else get_close_matches(option, known, 1)
     return f"{said} Did you mean {near[0]}?" if near else f"{said} It has {', '.join(known)}."

@@ -29,14 +29,14 @@ from steinwise.api.entry import (
     run_options,
 )
 from steinwise.api.recognition import recognised
-from steinwise.api.suspicions import suspicions
+from steinwise.api.suspicions import NOT_NORMALISED, about_overflow, suspicions, transposed
 from steinwise.calibration.batch_plan import MIN_BATCHES, BatchPlan, plan_batches
 from steinwise.calibration.batches import Batches
 from steinwise.calibration.families import require_room
 from steinwise.calibration.pvalues import Calibration, average_over_splits
 from steinwise.draws.coordinate_diagnostics import coordinate_diagnostics
 from steinwise.draws.samples import Samples
-from steinwise.draws.scales import coordinate_scales, label
+from steinwise.draws.scales import coordinate_labels, coordinate_scales, label
 from steinwise.errors import InputError, SteinwiseWarning, TargetError
 from steinwise.estimates.largest_error import largest_error
 from steinwise.estimates.marginals import estimate_errors, marginals
@@ -48,11 +48,10 @@ from steinwise.results.check import CheckResult
 from steinwise.results.findings import DrawsSummary, Findings
 from steinwise.results.misfit import Misfit
 from steinwise.results.wording import PROGRESS, note_text
-from steinwise.target import AbstractTarget
+from steinwise.target import AbstractTarget, ScoresAtDraws
 from steinwise.target.support import is_real
 
 DOMINATED = 0.9  # the share of one term in the variance of the null, beyond which signs say little
-NOT_NORMALISED = {"density grows", "density levels off"}  # notes that say so
 
 
 @known_options
@@ -112,13 +111,15 @@ def check(
     batch_length
         Draws per batch, instead of 5 autocorrelation times of the slowest average.
     coordinates
-        Which coordinates get a verdict: their names or numbers, or how many of them to draw at
-        random. All by default; the cost is theirs. The others still count as those on which they
-        may depend. The default method follows no directions then, unless all are chosen.
+        Which coordinates get a verdict: their names or numbers, names of vectors for all of their
+        entries, or how many to draw at random. All by default; the cost is theirs. The others still
+        count as those on which they may depend. The default method follows no directions then,
+        unless all are chosen.
     effort
         What the default method looks at. "quick": the scores at the draws, one gradient per draw,
         as ``method="scores"`` does. "standard": these, and lines through 1000 to 2000 draws, evenly
-        spaced; of fewer draws, lines through all. "full": lines through all draws.
+        spaced, or of 500 or more with more than 80 coordinates; of fewer draws, lines through all.
+        "full": lines through all draws.
     tolerance
         Ask as well whether any mean is off by more than this many sds of the target, or any sd by
         more than this share: 0.1 for a tenth of an sd and 10 %. With enough draws every
@@ -126,7 +127,7 @@ def check(
     evaluations
         The most evaluations of the density that the check may cost. Where all draws would cost
         more, every k-th draw of each chain is tested, and a note says so. Modes are not looked for
-        then.
+        then. What lines cost is tried on up to 64 draws; the check may cost a quarter more.
     memory
         The budget for working arrays, such as "500MB" or "2GiB". It changes no number, or, where
         networks are trained, the last digits.
@@ -174,7 +175,8 @@ def check(
     if evaluations is not None:
         chosen = chosen.within_budget()
     if coordinates is not None:
-        chosen = chosen.restricted(choose_coordinates(coordinates, given.names, seed))
+        labels = partial(coordinate_labels, given)
+        chosen = chosen.restricted(choose_coordinates(coordinates, given.names, seed, labels))
     with run.stage(PROGRESS["density"]):
         density, scored = enter_target_of(chosen, target, given)
     samples, thinned = _affordable(scored, chosen, density, evaluations)
@@ -186,18 +188,24 @@ def check(
             "draws and density to the real line."
         )
 
-    with np.errstate(over="ignore", invalid="ignore"):  # _require_meaningful answers overflow
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow is answered below
         splits = [
             _test_split(fitted, density, run, n_bootstrap, batch_length)
             for fitted in chosen.prepare(samples, density, run)
         ]
     calibration = average_over_splits([split.evidence.calibration for split in splits])
-    _require_meaningful(calibration, chosen, dtype)
     fitted, statistic, plan, evidence = splits[0]
+    if not _is_finite(calibration):
+        raise InputError(about_overflow(calibration, chosen, dtype, fitted.samples, density))
+    _require_seen(calibration, chosen)
     findings = fitted.findings(statistic, evidence, calibration, plan, alpha)
     flagged = [c for c in findings.coordinates if c.adjusted_pvalue <= alpha]
     worst = sorted(flagged, key=lambda c: c.pvalue)
-    behind = suspicions(worst, fitted.samples, density) if calibration.pvalue <= alpha else ()
+    behind = (
+        suspicions([c.name for c in worst], fitted.samples, density)
+        if calibration.pvalue <= alpha
+        else ()
+    )
     proper = not NOT_NORMALISED & {one.kind for one in behind}
     split = findings.modes is not None and bool(findings.modes.flagged(alpha))
     shown = tolerance is not None or any(c.effect is not None for c in findings.coordinates)
@@ -206,18 +214,24 @@ def check(
         with run.stage(PROGRESS["answers"]):
             findings = _with_answers(findings, fitted.samples, density, plan.batches, *asked)
     findings = _with_scales(findings, fitted.samples, plan)
+    can_be_followed = not density.noisy and not isinstance(density, ScoresAtDraws)
+    findings = replace(findings, has_summary=has_answers and can_be_followed)
     dominated = calibration.largest_share > DOMINATED and calibration.pvalue > alpha
     notes = (
         *behind,
         *thinned,
+        *transposed(samples, density),
+        *_evaluated_only(samples, density),
+        *([note("refreshed", name=coordinate_labels(samples)[-1])] if samples.refreshed else []),
         *chosen.precision_notes(dtype),
         *plan.notes,
         *findings.notes,
         *([note("one term decides")] if dominated else []),
     )
     sentences = tuple(note_text(one) for one in notes)
-    for sentence in sentences:
-        warnings.warn(sentence, SteinwiseWarning, stacklevel=4)
+    for one, sentence in zip(notes, sentences, strict=True):
+        if one.kind != "values only":  # a target warns of that itself
+            warnings.warn(sentence, SteinwiseWarning, stacklevel=4)
     return CheckResult(
         statistic=calibration.statistic,
         pvalue=calibration.pvalue,
@@ -232,7 +246,7 @@ def check(
         normal_pvalue=calibration.normal_pvalue,
         notes=sentences,
         version=steinwise.__version__,
-        observed=calibration.observed,
+        discrepancy=calibration.discrepancy,
         null=calibration.null,
     )
 
@@ -331,24 +345,25 @@ def _test_split(
     return _TestedSplit(fitted, statistic, plan.up_to(evidence.batches), evidence)
 
 
-def _require_meaningful(calibration: Calibration, method: AbstractMethod, dtype: str) -> None:
-    """A statistic that is no number, or always 0, has no p-value."""
-    if np.isfinite(calibration.observed) and np.isfinite(calibration.null).all():
-        if calibration.observed == 0 and not calibration.null.any():
-            raise InputError(
-                f"the method {method.name!r} sees nothing of these draws: its statistic is 0, and "
-                "so is its null. Its kernel, or its locations, are far from all draws; or none of "
-                "two draws are near each other on the scale of its kernel. Give it the scale of "
-                "the draws, or take the default method."
-            )
-        return
-    wider = "pass dtype='float64', " if dtype == "float32" else ""
-    other = "" if method.name == "transported" else ", or take the default method"
-    raise InputError(
-        f"the method {method.name!r} gives the statistic {calibration.observed}, or a null that is "
-        f"not finite: its sums overflow in {dtype}. Some draws or scores are enormous. Take them "
-        f"out if they are errors; else {wider}rescale the coordinates of draws and density{other}."
-    )
+def _is_finite(calibration: Calibration) -> bool:
+    return bool(np.isfinite(calibration.statistic) and np.isfinite(calibration.null).all())
+
+
+def _require_seen(calibration: Calibration, method: AbstractMethod) -> None:
+    """A statistic that is always 0 has no p-value."""
+    if calibration.statistic == 0 and not calibration.null.any():
+        raise InputError(
+            f"the method {method.name!r} sees nothing of these draws: its statistic is 0, and "
+            "so is its null. Its kernel, or its locations, are far from all draws; or none of "
+            "two draws are near each other on the scale of its kernel. Give it the scale of "
+            "the draws, or take the default method."
+        )
+
+
+def _evaluated_only(samples: Samples, target: AbstractTarget) -> tuple[Note, ...]:
+    """A note on a density that cannot be differentiated, which is meant to be."""
+    why = target.no_derivative(samples.dim)
+    return (note("values only", why=why),) if why else ()
 
 
 def _affordable(
@@ -358,17 +373,17 @@ def _affordable(
     if most is None:
         return samples, ()
     require_at_least("evaluations", most, 1)
-    each = method.evaluations(samples, target)
-    step = -(-samples.n * each // int(most))
+    each, spent = method.evaluations(samples, target, most)
+    step = int(np.ceil(samples.n * each / max(1.0, most - spent)))
     if step <= 1:
         return samples, ()
     fewer = samples.thinned(step)
     if fewer.n < MIN_BATCHES:
         raise InputError(
-            f"evaluations is {most:g}, but every draw costs {each} evaluations of the density: "
+            f"evaluations is {most:g}, but every draw costs {each:.3g} evaluations of the density: "
             f"{counted(fewer.n, 'draw is', 'draws are')} left, and at least {MIN_BATCHES} are "
-            f"needed. Raise it to {2 * MIN_BATCHES * each:.2g} or more, or test some coordinates "
-            "only (coordinates=)."
+            f"needed. Raise it to {spent + 2 * MIN_BATCHES * each:.2g} or more, or test some "
+            "coordinates only (coordinates=)."
         )
     counts = {"step": step, "tested": fewer.n, "given": samples.n, "each": each}
     return fewer, (note("draws thinned", evaluations=most, **counts),)

@@ -39,7 +39,7 @@ from steinwise.results.comparison import Comparison
 from steinwise.results.set_comparison import SetComparison
 from steinwise.results.set_evidence import SetEvidence
 from steinwise.results.wording import PROGRESS, set_progress
-from steinwise.target import ScoresAtDraws
+from steinwise.target import AbstractTarget, ScoresAtDraws
 from steinwise.target.support import real, supports_of
 
 BOOTSTRAPS = 1000  # of the check of each set, as `sw.check` has, or more where the level is small
@@ -160,6 +160,7 @@ def compare(
     >>> found["narrow"].rejected
     True
     """
+    _refuse_swapped(draws, target)
     chosen = _method(method)
     enter_effort(effort)
     require_estimator(estimator)
@@ -254,6 +255,14 @@ def _method(method: Any) -> Transported | Scores | KSD:
     if isinstance(chosen, KSD) and not chosen.compares:
         raise InputError(f"method is {method!r}: expected {expected}")
     return chosen
+
+
+def _refuse_swapped(draws: Any, target: Any) -> None:
+    if isinstance(target, Mapping) and (callable(draws) or isinstance(draws, AbstractTarget)):
+        raise InputError(
+            f"draws is of type {type(draws).__name__}, and target is a dict: the arguments are "
+            "swapped. The sets of draws come first: sw.compare({...}, target)."
+        )
 
 
 def _refuse_options_of_others(by_ksd: bool, effort: str, estimator: str) -> None:

@@ -220,9 +220,11 @@ def sksd(
     ----------
     draws, target, names, independent, memory, seed
         As in `sw.check`.
-    slices, kernel
+    slices
         As in `sw.methods.SlicedKSD`. Slices that are found on a fifth of the draws are measured on
         the others.
+    kernel
+        As in `sw.methods.SlicedKSD`.
     estimator
         As in `sw.ksd`.
 

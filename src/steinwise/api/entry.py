@@ -21,7 +21,9 @@ from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, TargetError, TooFewDraws
 from steinwise.methods import NAMES, by_name
 from steinwise.methods.base import AbstractMethod
+from steinwise.results.wording import value_text
 from steinwise.target import AbstractTarget, ScoresAtDraws, as_target
+from steinwise.target.agreement import require_agreement
 from steinwise.target.support import AbstractSupport, discrete_among, real, supports_of
 
 PRECISIONS = ("float64", "float32")
@@ -90,30 +92,44 @@ def enter_target(
     takes_noise: bool = False,
     takes: Sequence[str] = ("real",),
     needs_scores: bool = True,
+    only_real: str = "rests on Stein's identity, which holds on all of R^d",
+    with_scores_alone: str = "",
 ) -> tuple[AbstractTarget, Samples]:
     """The user's density, if it has what is needed, and the draws with the scores it knows.
 
     It is tried on the first draw. `elsewhere` says why it is evaluated at points that are no draws,
-    "" if it is not; `takes` the kinds of coordinates that can be used.
+    "" if it is not; `takes` the kinds of coordinates that can be used, `only_real` why no others;
+    `with_scores_alone` the option with which scores at the draws are enough, if there is one.
     """
     density = as_target(target)
     supports = supports_of(density.support, samples.names)
-    _refuse_kinds(supports, samples.names, used_by, takes)
+    _refuse_kinds(supports, samples.names, f"{used_by} {only_real}", takes)
     require_inside(samples, supports)
-    if isinstance(density, ScoresAtDraws) and elsewhere:
+    if density.conditionals is not None and all(one.kind != "discrete" for one in supports):
         raise InputError(
-            f"{used_by} {elsewhere}, and the target has scores at the draws only "
-            f"(sw.Target.at_draws). Pass a log density, or sw.Target.from_score(score). With the "
-            f"scores alone, sw.check takes {_those(_takes_scores)}."
+            "the target has conditionals=, which are those of discrete coordinates, and none of "
+            "its coordinates is discrete. Say which are, as in "
+            "support=sw.support.integers(0, 1), or leave conditionals= out."
         )
+    if isinstance(density, ScoresAtDraws):
+        samples = samples.with_scores(density.scores, density)
+        if elsewhere:
+            known = f"{used_by} {elsewhere}, and the target has scores at the draws only "
+            if with_scores_alone:
+                raise InputError(
+                    f"{known}(sw.Target.at_draws). Pass {with_scores_alone}, for which these are "
+                    "enough, or a target with a log density and scores everywhere."
+                )
+            raise InputError(
+                f"{known}(sw.Target.at_draws). Pass a log density, or sw.Target.from_score(score). "
+                f"With the scores alone, sw.check takes {_those(_takes_scores)}."
+            )
     if density.noisy and not takes_noise:
         raise InputError(
             f"{used_by} needs exact scores, and the target's are noisy (noisy=True): it multiplies "
             "a score with itself, or expects the same number twice. Pass the score of all data. "
             f"With noisy ones, sw.check takes {_those(_takes_noise)}."
         )
-    if isinstance(density, ScoresAtDraws):
-        samples = samples.with_scores(density.scores, density)
     _prepare(density, samples)
     if needs_scores and not density.has_scores(samples.dim):
         raise InputError(
@@ -121,6 +137,8 @@ def enter_target(
             f"takes it with {_those(_takes_values)}. Or pass a score to sw.Target.from_score."
         )
     density.try_draw(samples.take(np.arange(1))[0])
+    if density.conditionals is not None:
+        require_agreement(density, samples.take(np.arange(1)), supports, samples.names)
     return density, samples.scored_by(density)
 
 
@@ -148,30 +166,38 @@ def enter_target_of(
     """The user's density, if it has what a method needs, and the draws with the scores it knows."""
     if samples.refreshed and method.elsewhere:
         raise InputError(
-            "draws were moved by sw.refresh along the lines of the density: the coordinates that "
-            f"were moved last fit these lines whatever the draws were, and the method "
-            f"{method.name!r} would find nothing. refreshed.settled says whether they have "
-            "arrived. Check the draws as they were before; the refreshed ones can be checked with "
-            f"{_those(_takes_scores)}."
+            "draws were moved by sw.refresh along the lines of the density: what was moved last "
+            f"fits by construction, whatever the draws were, and the method {method.name!r} looks "
+            "along the same lines. refreshed.settled says whether draws have arrived. Check them "
+            f"as they were before; {_those(_takes_scores)} can be used, but all of these are "
+            "blind to the coordinate that was moved last too."
         )
     needs = method.elsewhere, method.takes_noisy_scores, method.takes, method.needs_scores
     return enter_target(target, samples, f"the method {method.name!r}", *needs)
 
 
 def _refuse_kinds(
-    supports: Sequence[AbstractSupport], names: Sequence[str], used_by: str, takes: Sequence[str]
+    supports: Sequence[AbstractSupport], names: Sequence[str], reason: str, takes: Sequence[str]
 ) -> None:
     """Refuse coordinates of a kind that cannot be used, by name."""
     wrong = [j for j, support in enumerate(supports) if support.kind not in takes]
     if not wrong:
         return
     name, support = names[wrong[0]], supports[wrong[0]]
-    more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
-    able = _those(lambda method: all(supports[j].kind in method.takes for j in wrong))
+    more = f" and {len(wrong) - 1} more are" if len(wrong) > 1 else " is"
+    has_slopes = any(support.kind != "discrete" for support in supports)
+    able = _those(
+        lambda method: (
+            all(supports[j].kind in method.takes for j in wrong)
+            and (has_slopes or not method.needs_scores)
+        )
+    )
+    whose = "its" if len(wrong) == 1 else f"{printable(name)}'s"
+    them = by_count(len(wrong), "it", "them")
     bounded = "or take draws and density to the real line (Jacobian included)"
     raise InputError(
-        f"{used_by} rests on Stein's identity, which holds on all of R^d, and {printable(name)}"
-        f"{more} is not real: its support is {support!r}. sw.check takes it with {able}"
+        f"{reason}, and {printable(name)}{more} not real: {whose} support is {support!r}. sw.check "
+        f"takes {them} with {able}"
         f"{', ' + bounded if support.kind == 'bounded' else ''}."
     )
 
@@ -194,8 +220,9 @@ def require_inside(samples: Samples, supports: Sequence[AbstractSupport]) -> Non
         raise InputError(
             f"{counted(len(wrong), 'value')}, in {len({i for i, _, _ in wrong})} of {samples.n} "
             f"draws, {by_count(len(wrong), 'is', 'are')} outside of {whose} support; the first is "
-            f"{value:g}, {printable(samples.names[j])} of {where}: expected {supports[j]!r}. Are "
-            "the draws on another scale (a logarithm, say), or in another order than support=?"
+            f"{value_text(value)}, {printable(samples.names[j])} of {where}: expected "
+            f"{supports[j]!r}. Are the draws on another scale (a logarithm, say), or in another "
+            "order than support=?"
         )
 
 

@@ -1,6 +1,7 @@
 """The value of the KCC-SD, without a test."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.validation import is_whole
 from steinwise.api.discrepancy_parts import enter_discrepancy, error_and_sums, warn_of_bandwidth
 from steinwise.conditionals import AbstractConditional, Histogram
+from steinwise.draws.scales import coordinate_labels
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.methods.kccsd import KCCSD
 from steinwise.results.discrepancy import Discrepancy
@@ -44,9 +46,13 @@ def kccsd(
     ----------
     draws, target, names, independent, memory, progress
         As in `sw.check`.
-    conditional, kernel, blocks, variant, split
-        As in `sw.methods.KCCSD`; the kernel is RBF(1.0) by default. A conditional that learns is
-        fitted to the first two parts of the split, and the value is that of the third.
+    conditional, blocks, variant
+        As in `sw.methods.KCCSD`.
+    kernel
+        As in `sw.methods.KCCSD`; RBF(1.0) by default.
+    split
+        As in `sw.methods.KCCSD`. A conditional that learns is fitted to the first two parts, and
+        the value is that of the third.
     coordinates
         Names or numbers of coordinates: the value is the sum over these. Or how many to draw at
         random: the value is then their sum times d over that number, an unbiased estimate of the
@@ -90,7 +96,8 @@ def kccsd(
         method, draws, target, seed, names, independent, memory, progress
     )
     if coordinates is not None:
-        method = method.restricted(choose_coordinates(coordinates, samples.names, seed))
+        labels = partial(coordinate_labels, samples)
+        method = method.restricted(choose_coordinates(coordinates, samples.names, seed, labels))
     fitted = next(method.prepare(samples, density, run))
     statistic = fitted.statistic(density, run)
     warn_of_bandwidth(fitted)

@@ -57,14 +57,16 @@ def refresh(
         As in `sw.check`.
     sweeps
         How often every coordinate is drawn anew.
-    seed, names, independent, memory, progress
+    seed, names, independent, progress
+        As in `sw.check`.
+    memory
         As in `sw.check`. The draws themselves are held in memory, whatever the budget.
 
     Returns
     -------
     Refreshed
-        `samples`, the draws in the shape they came in; `means` and `sds`, the history of each
-        summary; `settled`, and per coordinate `states`.
+        `samples`, the draws as (chain, draw, d), those of shape (n, d) as one chain; `means` and
+        `sds`, the history of each summary; `settled`, and per coordinate `states`.
 
     Notes
     -----
@@ -91,7 +93,8 @@ def refresh(
     given = enter_draws(draws, run, names=names, independent=independent, held_by="sw.refresh")
     with run.stage(PROGRESS["density"]):
         used_by, elsewhere = "sw.refresh", "follows the density along lines"
-        density, samples = enter_target(target, given, used_by, elsewhere)
+        only_real = "moves draws along lines without an end"
+        density, samples = enter_target(target, given, used_by, elsewhere, only_real=only_real)
     batches, notes = batches_for_errors(samples)
     first = samples.rows
     scores = samples.scores_by(lambda x: density.score(x, memory=run.memory))

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 import steinwise
+from steinwise._internal.counting import counted
 from steinwise._internal.notes import Note
 from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.options import known_options
@@ -17,6 +18,8 @@ from steinwise._internal.validation import require_share, require_whole
 from steinwise.api.entry import enter_draws, enter_target, run_options
 from steinwise.api.recognition import recognised
 from steinwise.api.summary_functions import Function, Functions, enter_functions
+from steinwise.api.suspicions import NOT_NORMALISED, suspicions
+from steinwise.calibration.batch_plan import FEWEST_BATCHES
 from steinwise.calibration.batches import Batches
 from steinwise.draws.samples import Samples
 from steinwise.draws.scales import coordinate_labels
@@ -33,7 +36,7 @@ from steinwise.estimates.answers import (
     quantiles_by_lines,
 )
 from steinwise.estimates.mode_splits import wrong_split
-from steinwise.estimates.moments import is_determined
+from steinwise.estimates.moments import count_distinct, fewest_draws, is_determined
 from steinwise.estimates.monte_carlo import monte_carlo_errors, simultaneous_errors
 from steinwise.estimates.settling import TOO_SLOW, batches_for_errors
 from steinwise.estimates.until_settled import FEWEST_SWEEPS, sweep_until_settled
@@ -89,10 +92,11 @@ def summary(
 
     Parameters
     ----------
-    draws, target
-        As in `sw.check`. The target must be one that can be followed along lines.
-        Parameters that an adapter knows on the scale of their model (tau, where the draws have
-        log tau) are summarised on it.
+    draws
+        As in `sw.check`. Parameters that an adapter knows on the scale of their model (tau, where
+        the draws have log tau) are summarised on it.
+    target
+        As in `sw.check`; it must be one that can be followed along lines.
     functions
         Functions by name, each from an array of draws (n, d) to n numbers: ``{"ratio": lambda x:
         x[:, 0] / x[:, 1]}``. **Draws of a model (NumPyro, PyMC, Stan) come to them on the model's
@@ -103,7 +107,9 @@ def summary(
     sweeps
         How often draws are refreshed. By default until they have settled: at least twice, and at
         most 10 times. More may help where draws have not settled by then.
-    seed, names, independent, memory, progress
+    seed, names, independent, progress
+        As in `sw.check`.
+    memory
         As in `sw.check`. The draws themselves are held in memory, whatever the budget.
 
     Returns
@@ -135,15 +141,21 @@ def summary(
         used_by, elsewhere = "sw.summary", "follows the density along lines"
         density, samples = enter_target(target, given, used_by, elsewhere)
     used = samples.thinned(max(1, samples.n // REFRESHED_DRAWS))
-    if not is_determined(used.n, used.dim):
+    distinct = count_distinct(used.rows)
+    if not is_determined(distinct, used.dim):
         raise TooFewDraws(
-            f"{used.n} draws do not determine the regressions of {used.dim} coordinates on their "
-            "scores. Pass more draws; sw.refresh takes as few as there are."
+            f"{counted(distinct, 'distinct draw does', 'distinct draws do')} not determine the "
+            f"regressions of {counted(used.dim, 'coordinate')} on their scores: expected at least "
+            f"{fewest_draws(used.dim)}. Pass more draws, or move these by sw.refresh, which takes "
+            f"{FEWEST_BATCHES} or more."
         )
     batches, notes = batches_for_errors(samples)
     drawn = _drawn(samples, asked, shares, batches)
     estimates = _estimates(used, density, asked, shares, sweeps, run)
-    sentences = tuple(note_text(one) for one in (*notes, *estimates.notes))
+    known = estimates.by_scores.mean_given | estimates.by_lines.mean_given
+    behind = () if known.all() else suspicions(given.names, given, density)
+    signs = [one for one in behind if one.kind in NOT_NORMALISED]
+    sentences = tuple(note_text(one) for one in (*notes, *estimates.notes, *signs))
     if estimates.split is not None:
         sentences = (split_sentence(estimates.split), *sentences)
     for sentence in sentences:

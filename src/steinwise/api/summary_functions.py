@@ -102,7 +102,16 @@ def enter_functions(functions: Any, samples: Samples) -> Functions:
 
 def _values(name: str, function: Function, x: NamedDraws) -> np.ndarray:
     """A user's function at some draws."""
-    values = np.asarray(function(x))
+    try:
+        values = np.asarray(function(x))
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"functions[{printable(name)!r}] failed with {type(error).__name__}: "
+            f"{printable(str(error))}. It is called with an array of draws, one per row, of shape "
+            f"{x.shape}, and returns one number for each: the first coordinate is x[:, 0]."
+        ) from error
     if values.shape != (len(x),) or values.dtype.kind not in "fiub":
         raise InputError(
             f"functions[{printable(name)!r}] returned {values.dtype} of shape {values.shape} for "

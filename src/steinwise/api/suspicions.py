@@ -1,6 +1,6 @@
 """What often is behind a misfit: a wrong sign, no logarithm, a missing prior, an unknown bound.
 
-Looked for only where draws do not fit, since it costs a few evaluations of the density.
+Looked for only where draws do not fit or sums overflow, since it costs a few evaluations.
 """
 
 from collections.abc import Sequence
@@ -8,13 +8,18 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
+from steinwise._internal.counting import by_count
 from steinwise._internal.notes import Note, note
+from steinwise.calibration.pvalues import Calibration
+from steinwise.draws.input_checks import coordinate_names
 from steinwise.draws.samples import Samples
-from steinwise.errors import TargetError
-from steinwise.results.coordinate import CoordinateResult
+from steinwise.errors import InputError, TargetError
+from steinwise.methods.base import AbstractMethod
+from steinwise.results.wording import note_text
 from steinwise.target import AbstractTarget
-from steinwise.target.support import supports_of
+from steinwise.target.support import is_declared, supports_of
 
+NOT_NORMALISED = {"density grows", "density levels off"}  # notes that say so
 LOOKED_AT = 50  # coordinates, the worst ones
 DRAWS = 3  # from which each is moved away
 FAR = 50.0  # ranges of the draws: where a density that can be normalised falls
@@ -27,31 +32,40 @@ LEAST_LEVEL = -50.0
 NAMED = 5  # coordinates
 NEAR_ZERO = 0.1  # sds: positive draws that come so close to 0 have a bound there
 RANGE_DRAWS = 10_000
+# Per draw: more are rare, and those that are meant mostly come with names.
+MOST_COORDINATES = 10
 
 
 def suspicions(
-    flagged: Sequence[CoordinateResult], samples: Samples, target: AbstractTarget
+    flagged: Sequence[str], samples: Samples, target: AbstractTarget
 ) -> tuple[Note, ...]:
-    """Notes on real coordinates among the flagged ones that look as if something else was meant."""
+    """Notes on real coordinates among the flagged ones that look as if something else was meant.
+
+    Where supports were declared, positive draws are on the scale of the density.
+    """
     supports = supports_of(target.support, samples.names)
     numbers = {name: j for j, name in enumerate(samples.names)}
     real = [
-        numbers[c.name]
-        for c in flagged
-        if c.name in numbers and supports[numbers[c.name]].kind == "real"
+        numbers[name]
+        for name in flagged
+        if name in numbers and supports[numbers[name]].kind == "real"
     ][:LOOKED_AT]
     if not real:
         return ()
+    with np.errstate(over="ignore", invalid="ignore"):  # far out slopes overflow: they are steep
+        return _found(real, samples, target)
+
+
+def _found(real: list[int], samples: Samples, target: AbstractTarget) -> tuple[Note, ...]:
+    """The notes on these coordinates."""
     x = samples.evenly_spaced(RANGE_DRAWS)
     low, spread = x.min(axis=0), x.std(axis=0)
     flat = _flat(x, real, target) if target.has_scores(samples.dim) else []
     real = [j for j in real if j not in flat]
-    positive = [j for j in real if 0 < low[j] < NEAR_ZERO * spread[j]]
+    positive = [] if is_declared(target.support) else [j for j in real if low[j] > 0]
     below, above = _growth(x, real, target) if target.has_scores(samples.dim) else ([], [])
     level = _level(x, real, target) if target.has_scores(samples.dim) else []
-    bounded = [j for j in positive if j not in above]
-    if bounded:  # where one is a positive parameter, so are others whose draws are not near 0
-        bounded = [j for j in real if low[j] > 0 and j not in above]
+    bounded = [j for j in positive if low[j] < NEAR_ZERO * spread[j] and j not in above]
     growing = [j for j in real if j in (*below, *above) and j not in bounded]
     found = []
     if flat:
@@ -61,11 +75,63 @@ def suspicions(
     if growing:
         found.append(note("density grows", names=_named(growing, samples)))
     if bounded:
-        found.append(note("positive draws", names=_named(bounded, samples)))
-    logarithms = _falling_at_zero(x, [j for j in real if low[j] > 0 and j not in bounded], target)
+        found.append(_positive(bounded, samples))
+    other = [j for j in positive if j not in bounded and j not in growing]
+    logarithms = _falling_at_zero(x, other, target)
     if logarithms:
         found.append(note("positive draws of a logarithm", names=_named(logarithms, samples)))
     return tuple(found)
+
+
+def about_overflow(
+    calibration: Calibration,
+    method: AbstractMethod,
+    dtype: str,
+    samples: Samples,
+    target: AbstractTarget,
+) -> str:
+    """What to do about a statistic that is no number: the density may be none."""
+    said = (
+        f"the method {method.name!r} gives the statistic {calibration.statistic}, or a null that "
+        f"is not finite: its sums overflow in {dtype}."
+    )
+    behind = suspicions(samples.names, samples, target)
+    causes = [note_text(one) for one in behind if one.kind in NOT_NORMALISED]
+    if causes:
+        return f"{said} The likely cause: {' '.join(causes)}"
+    wider = "pass dtype='float64', " if dtype == "float32" else ""
+    other = "" if method.name == "transported" else ", or take the default method"
+    return (
+        f"{said} Some draws or scores are enormous. Take them out if they are errors; else {wider}"
+        f"rescale the coordinates of draws and density{other}."
+    )
+
+
+def transposed(samples: Samples, target: AbstractTarget) -> tuple[Note, ...]:
+    """A note on draws without names that may be transposed, for a density that takes either."""
+    n, d = samples.n, samples.dim
+    named = samples.names != coordinate_names(None, d)
+    if named or samples.n_chains > 1 or d < MOST_COORDINATES * n:
+        return ()
+    try:
+        target.prepare(n)
+    except (InputError, TargetError):
+        return ()
+    return (note("more coordinates than draws", n=n, d=d),)
+
+
+def _positive(bounded: Sequence[int], samples: Samples) -> Note:
+    """That these coordinates may be positive parameters, and how a target is told so."""
+    one = len(bounded) == 1
+    each = ", ".join(f'"{samples.names[j]}": sw.support.positive' for j in bounded[:NAMED])
+    more = ", ..." if len(bounded) > NAMED else ""
+    return note(
+        "positive draws",
+        names=_named(bounded, samples),
+        question=by_count(len(bounded), "is it a positive parameter?", "are they such parameters?"),
+        support="sw.support.positive" if len(bounded) == samples.dim else f"{{{each}{more}}}",
+        logarithms="its logarithm" if one else "their logarithms",
+    )
 
 
 def _falling_at_zero(

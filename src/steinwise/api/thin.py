@@ -18,8 +18,8 @@ from steinwise.results.points import Thinned
 @own_numpy_errors
 def thin(
     draws: Any,
-    target: Any,
-    m: int,
+    target: Any = None,
+    m: int | None = None,
     *,
     preconditioner: str | np.ndarray = "med",
     standardise: bool = True,
@@ -40,14 +40,14 @@ def thin(
     independent. The cost is n d m, after the scores of all draws.
 
     The gain over as many random draws fades with the dimension, and is small at thirty coordinates
-    (`docs/thinning.md`).
+    (see the page on thinning).
 
     Parameters
     ----------
     draws
         (n, d), (chain, draw, d), a data frame or a `sw.Samples`, as in `sw.check`.
     target
-        As in `sw.check`.
+        As in `sw.check`; none for draws that bring their density.
     m
         How many draws to choose; a draw can be chosen more than once.
     preconditioner
@@ -95,12 +95,15 @@ def thin(
     np.True_
     """
     require_whole("m", m, least=1)
+    assert m is not None
     draws, target = recognised(draws, target)
     rule = Regularisation.of(regularised, entropy, m)
     run = run_options(memory=memory, progress=progress)
     places = enter_places(draws, names)
-    elsewhere = "follows the density along lines (unless regularised=False)" * rule.active
-    density, samples = enter_target(target, places, "sw.thin", elsewhere)
+    elsewhere = "follows the density along lines" * rule.active
+    density, samples = enter_target(
+        target, places, "sw.thin", elsewhere, with_scores_alone="regularised=False"
+    )
     x = samples.rows
     space = ScaledSpace.of(x, preconditioner, standardise)
     chosen = choose_draws(samples, density, m, space, rule, run)
