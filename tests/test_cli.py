@@ -82,6 +82,19 @@ def test_some_coordinates_and_their_names(folder: Path, capsys) -> None:
     assert "there is no coordinate 'nu'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--names", "a,b,c"), "3 names were given for 2 coordinates"),
+        (("--names", "a,b", "--coordinates", "tau"), "there is no coordinate 'tau'"),
+    ],
+)
+def test_names_are_read_before_the_target(folder: Path, capsys, options, message: str) -> None:
+    """Catches a target, which may run a sampler, that is loaded for a call that must fail."""
+    assert call(folder, "check", "right.npz", *options, target="broken") == 2
+    assert message in capsys.readouterr().err
+
+
 def test_the_page_says_where_its_draws_come_from(folder: Path, capsys) -> None:
     """Catches a page that nobody can tell from last week's, and a file written in silence."""
     page = folder / "out.html"
@@ -92,6 +105,42 @@ def test_the_page_says_where_its_draws_come_from(folder: Path, capsys) -> None:
     assert "target.py:normal</dd>" in text
     assert "<dt>date</dt><dd>20" in text
     assert f"steinwise check {folder / 'wrong.npz'} --report {page}" in text
+
+
+def test_the_page_of_a_summary_says_the_same(folder: Path, capsys) -> None:
+    """Catches a page without the file, the density, the date and the command."""
+    page = folder / "sum.html"
+    assert call(folder, "summary", "right.npz", "--report", str(page)) == 0
+    text = page.read_text(encoding="utf-8")
+    assert f"<dt>draws</dt><dd>{folder / 'right.npz'}</dd>" in text
+    assert "target.py:normal</dd>" in text
+    assert "<dt>date</dt><dd>20" in text
+    assert f"steinwise summary {folder / 'right.npz'} --report {page}" in text
+    assert "<dt>steinwise</dt>" in text
+
+
+def test_a_density_and_its_scores_are_one_too_many(folder: Path, capsys) -> None:
+    """Catches a message that asks for one of two options to someone who gave both."""
+    assert call(folder, "check", "right.npz", "--scores", "right.npz") == 2
+    assert "expected one of them, not both" in capsys.readouterr().err
+
+
+def test_a_summary_next_to_a_check_has_the_same_names(folder: Path, capsys) -> None:
+    """Catches a report that is lost because the summary went by other names than the check."""
+    page = folder / "both.html"
+    options = ("--names", "a,b", "--summary", "--report", str(page))
+    assert call(folder, "check", "right.npz", *options) == 0
+    assert page.exists()
+    assert "mu" not in capsys.readouterr().out
+
+
+def test_a_file_gets_lines_that_fit(folder: Path, capsys) -> None:
+    """Catches verdicts that make lines of 140 characters where stdout is redirected."""
+    scale = np.array([1.0, 0.4])
+    draws = np.random.default_rng(0).normal(size=(500, 2)) * scale
+    np.savez(folder / "narrow.npz", draws=draws, names=["a" * 20, "b" * 20])
+    assert call(folder, "check", "narrow.npz") == 1
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 79
 
 
 def test_messages_name_options_of_the_command_line(folder: Path, capsys) -> None:
@@ -161,6 +210,7 @@ def test_a_failure_inside_is_no_verdict_and_shows_its_traceback_on_demand(
         (["check", "right.npz", "--method", "magic"], "normal", "'magic' is not one of"),
         (["check", "right.npz", "--space", "model"], "normal", "--space goes with netCDF"),
         (["check", "right.npz", "--nonsense"], "normal", "No such option"),
+        (["check", "right.npz", "--html", "a.html"], "normal", "Did you mean '--report'?"),
         (["compare", "right.npz"], "normal", "expected NAME=DRAWS"),
     ],
 )
@@ -209,6 +259,15 @@ def test_compare_ranks_the_sets(folder: Path, capsys) -> None:
     assert names == ["right", "wrong"]
     assert run(["compare", *sets, "--target", target, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["ranking"][0]["name"] == "right"
+
+
+def test_compare_names_the_set_that_is_refused(folder: Path, capsys) -> None:
+    """Catches a message about one of several files that does not say which."""
+    slow = np.cumsum(np.random.default_rng(0).normal(size=(200, 2)), axis=0)
+    np.save(folder / "slow.npy", slow)
+    sets = [f"right={folder / 'right.npz'}", f"slow={folder / 'slow.npy'}"]
+    assert run(["compare", *sets, "--target", f"{folder / 'target.py'}:normal"]) == 2
+    assert "slow: draws" in capsys.readouterr().err
 
 
 def test_info_demo_and_help(tmp_path: Path, capsys) -> None:
@@ -265,7 +324,7 @@ def test_only_the_verdict_is_coloured_whatever_coordinates_are_called(
     monkeypatch.setattr("click._compat.should_strip_ansi", lambda *_: False)
     assert call(folder, "check", "named.npz") == bool(outlier)
     lines = capsys.readouterr().out.splitlines()
-    table = lines.index(next(line for line in lines if line.split()[-2:] == ["p", "verdict"]))
+    table = lines.index(next(line for line in lines if line.startswith("  coordinate ")))
     coloured = [number for number, line in enumerate(lines) if "\x1b" in line]
     assert coloured
     assert max(coloured) < table
@@ -503,7 +562,7 @@ def test_scores_at_the_draws_take_the_place_of_a_target(folder: Path, capsys) ->
     ("options", "expected"),
     [
         ([], "--target FILE.py:NAME, the density, or --scores FILE"),
-        (["--target", "a.py:b", "--scores", "{}/scores.npy"], "or --scores FILE"),
+        (["--target", "a.py:b", "--scores", "{}/scores.npy"], "expected one of them, not both"),
         (["--scores", "{}/missing.npy"], "there is no file"),
         (["--scores", "{}/few.npy"], r"scores have shape \(6, 2\), and the draws \(200, 2\)"),
         (["--scores", "{}/turned.csv"], "in another order than the draws"),

@@ -17,6 +17,7 @@ import numpy as np
 
 import steinwise as sw
 from steinwise._internal.output_files import OutputFile
+from steinwise._internal.run_source import source_of_run
 from steinwise.errors import InputError
 
 # heart operations on small children, and deaths ("Surgical" in the examples of BUGS, 1996)
@@ -58,7 +59,8 @@ def main(folder: str = "out") -> None:
     drawn = io.BytesIO()
     result.plot().savefig(drawn, dpi=120)
     picture.write(drawn.getvalue())
-    source = {"draws": DRAWS.name, "target": "steinwise.demo.log_density"}
+    density = {"target": "steinwise.demo.log_density"}
+    source = source_of_run(f"{DRAWS.name} in the package steinwise", density, ["demo", folder])
     report.write(result.to_html(answers, source=source).encode("utf-8"))
     print(f"\nThe picture is in {out / 'demo.png'}, the report in {out / 'demo.html'}")
 

@@ -71,7 +71,16 @@ OPTIONS = {
         f"{name}=": f"--{name}"
         for name in ("alpha", "coordinates", "evaluations", "group", "memory", "names", "sweeps")
     },
-    **{f'effort="{effort}"': f"--effort {effort}" for effort in ("quick", "standard", "full")},
+    **{
+        f"effort={quote}{effort}{quote}": f"--effort {effort}"
+        for effort in ("quick", "standard", "full")
+        for quote in "\"'"
+    },
+    "effort=": "--effort",
+    "batch_length=": "in Python, batch_length=",
+    "draws.astype(float)": 'np.save("draws.npy", draws.astype(float))',
+    "sw.summary(draws, target)": "steinwise summary",
+    "sw.summary": "steinwise summary",
 }
 
 
@@ -80,6 +89,8 @@ def as_options(text: str) -> str:
 
     >>> as_options('effort="quick" follows none; raise memory=.')
     '--effort quick follows none; raise --memory.'
+    >>> as_options("leave effort= out, or ask sw.summary, which also moves draws")
+    'leave --effort out, or ask steinwise summary, which also moves draws'
     """
     for argument, option in OPTIONS.items():
         text = re.sub(rf"(?<![\w.]){re.escape(argument)}", option, text)

@@ -70,7 +70,8 @@ def cli() -> None:
 @click.option(
     "--coordinates",
     metavar="A,B,...|K",
-    help="Those that get a verdict: their names, or how many to draw at random; all by default.",
+    help="Those that get a verdict: their names, those of vectors for all entries, or how many to "
+    "draw at random; all by default.",
 )
 @names_option
 @click.option(
@@ -111,7 +112,12 @@ def check(
     plot: Path | None,
 ) -> int:
     """Check DRAWS (.npy, .npz, .csv, .parquet, .nc, .zarr) against a density."""
-    if (target is None) == (scores is None):
+    if target is not None and scores is not None:
+        raise click.UsageError(
+            "--target and --scores came together: expected one of them, not both. --target is "
+            "enough; --scores is for a density that cannot be evaluated here."
+        )
+    if target is None and scores is None:
         raise click.UsageError(
             "expected --target FILE.py:NAME, the density, or --scores FILE, its scores at the draws"
         )
@@ -127,7 +133,9 @@ def check(
         outputs = check_outputs(
             report, plot, [draws, *inputs.files], inputs.source(draws, _arguments())
         )
-        samples, density = inputs.read(draws)
+        chosen = None if coordinates is None else count_or_names(coordinates)
+        labels = None if names is None else split_names(names)
+        samples, density = inputs.read(draws, labels, chosen)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", steinwise.SteinwiseWarning)  # they are in the report
             result = steinwise.check(
@@ -139,14 +147,16 @@ def check(
                 effort=effort,
                 tolerance=tolerance,
                 evaluations=evaluations,
-                coordinates=None if coordinates is None else count_or_names(coordinates),
-                names=None if names is None else split_names(names),
+                coordinates=chosen,
+                names=labels,
                 seed=given.seed,
                 memory=given.memory,
             )
             answers = None
             if with_summary:
-                answers = steinwise.summary(samples, density, seed=given.seed, memory=given.memory)
+                answers = steinwise.summary(
+                    samples, density, names=labels, seed=given.seed, memory=given.memory
+                )
         if given.as_json:
             extra = {} if answers is None else {"summary": answers.to_dict()}
             text = json_text(result.to_dict() | extra)
@@ -193,7 +203,7 @@ def compare(
         from steinwise.results.record import json_text
 
         inputs = given.inputs(target)
-        read = {name: inputs.read(path) for name, path in files.items()}
+        read = {name: inputs.read_set(name, path) for name, path in files.items()}
         samples = {name: one for name, (one, _) in read.items()}
         density = next(iter(read.values()))[1]
         with warnings.catch_warnings():
@@ -239,15 +249,18 @@ def summary(
         from steinwise.cli.outputs import check_outputs
 
         inputs = given.inputs(target)
-        outputs = check_outputs(report, plot, [draws, *inputs.files])
-        samples, density = inputs.read(draws)
+        outputs = check_outputs(
+            report, plot, [draws, *inputs.files], inputs.source(draws, _arguments())
+        )
+        labels = None if names is None else split_names(names)
+        samples, density = inputs.read(draws, labels)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", steinwise.SteinwiseWarning)  # they are in the table
             result = steinwise.summary(
                 samples,
                 density,
                 sweeps=sweeps,
-                names=None if names is None else split_names(names),
+                names=labels,
                 seed=given.seed,
                 memory=given.memory,
             )

@@ -13,6 +13,16 @@ from steinwise.cli.answers import BAD_INPUT, FITS, NO_VERDICT, say, say_error
 from steinwise.cli.commands import cli
 from steinwise.cli.streams import leave_stdout, prepare_streams
 
+# what options are called elsewhere
+MEANT = {
+    "--html": "--report",
+    "--page": "--report",
+    "--out": "--report",
+    "--output": "--report",
+    "--png": "--plot",
+    "--picture": "--plot",
+    "--n-bootstrap": "--bootstraps",
+}
 COMPLETION = "_STEINWISE_COMPLETE"  # by which a shell asks how a line may go on
 
 
@@ -40,6 +50,9 @@ def run(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as error:  # after --help and --version
         return error.exit_code
     except click.ClickException as error:
+        if isinstance(error, click.NoSuchOption) and error.option_name in MEANT:
+            said = f"{error.message} Did you mean {MEANT[error.option_name]!r}?"
+            error = click.UsageError(said, error.ctx)
         usage = io.StringIO()
         error.show(usage)
         say(usage.getvalue().rstrip().replace("Error: ", "error: ", 1))  # as all other messages

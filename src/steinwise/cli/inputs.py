@@ -1,19 +1,21 @@
 """What a command is given to read: files of draws, and the density of one target file."""
 
 import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import steinwise
+from steinwise._internal.coordinates import choose_coordinates
+from steinwise._internal.escaping import printable
 from steinwise._internal.memory import budget_bytes
+from steinwise._internal.run_source import source_of_run
 from steinwise.adapters.containers import SUFFIXES as CONTAINER_SUFFIXES
 from steinwise.cli.target_file import load_target, split_target
 from steinwise.draws.files import read_draws, read_scores
+from steinwise.draws.input_checks import coordinate_names
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.target import AbstractTarget, as_target
@@ -40,20 +42,31 @@ class Inputs:
     def source(self, path: Path, arguments: Sequence[str]) -> dict[str, str]:
         """What a page says about where its draws come from."""
         given = {"scores": self.scores} if self.target is None else {"target": self.target}
-        return {
-            "draws": str(path),
-            **{name: str(value) for name, value in given.items()},
-            "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            "command": shlex.join(["steinwise", *arguments]),
-        }
+        density = {name: str(value) for name, value in given.items()}
+        return source_of_run(str(path), density, arguments)
 
     @cached_property
     def loaded_target(self) -> Any:
         assert self.target is not None
         return load_target(self.target)
 
-    def read(self, path: Path) -> tuple[Samples, AbstractTarget]:
-        """The draws of a file, and the density that they are to be checked against."""
+    def read_set(self, name: str, path: Path) -> tuple[Samples, AbstractTarget]:
+        """One of several sets; what is wrong with its file is told with its name."""
+        try:
+            return self.read(path)
+        except InputError as error:
+            raise InputError(f"{printable(name)}: {error}") from error
+
+    def read(
+        self,
+        path: Path,
+        names: list[str] | None = None,
+        coordinates: int | list[str] | None = None,
+    ) -> tuple[Samples, AbstractTarget]:
+        """The draws of a file, and the density that they are to be checked against.
+
+        Names and coordinates that do not fit the draws are refused before a target is loaded.
+        """
         path = path.absolute()  # the target, when it is loaded, may change the working directory
         if path.suffix.lower() in CONTAINER_SUFFIXES:
             return self._read_container(path)
@@ -63,6 +76,9 @@ class Inputs:
                 raise InputError(f"{option} goes with netCDF and zarr; {path} has neither.")
         memory = budget_bytes(self.memory)
         samples = read_draws(path, self.independent, memory)
+        labels = samples.names if names is None else coordinate_names(names, samples.dim)
+        if coordinates is not None:
+            choose_coordinates(coordinates, labels)
         if self.scores is None:
             return samples, as_target(self.loaded_target)
         scores = read_scores(self.scores.absolute(), samples.names, memory)

@@ -32,18 +32,17 @@ def check_outputs(
     report: Path | None,
     plot: Path | None,
     inputs: Sequence[Path],
-    source: Mapping[str, str] | None = None,
+    source: Mapping[str, str],
 ) -> list[Output]:
     """The outputs that were asked for; an error, before anything is computed, if one is in vain.
 
-    `source` is what the page of a check says about where its draws come from.
+    `source` is what the page says about where its draws come from.
     """
     outputs = []
     if report is not None:
         require("matplotlib", "plots", "--report")
-        page = _page if source is None else partial(_page_of_check, source=source)
         file = OutputFile.checked(report, "--report", inputs)
-        outputs.append(Output("--report", report, file, page))
+        outputs.append(Output("--report", report, file, partial(_page, source=source)))
     if plot is not None:
         kind = _picture_format(plot)
         file = OutputFile.checked(plot, "--plot", inputs)
@@ -65,15 +64,12 @@ def _picture_format(path: Path) -> str:
     return kind
 
 
-def _page(result: CheckResult | Summary, answers: Summary | None) -> bytes:
-    page = result.to_html(answers) if isinstance(result, CheckResult) else result.to_html()
-    return page.encode("utf-8")
-
-
-def _page_of_check(
-    result: CheckResult, answers: Summary | None, source: Mapping[str, str]
+def _page(
+    result: CheckResult | Summary, answers: Summary | None, source: Mapping[str, str]
 ) -> bytes:
-    return result.to_html(answers, source).encode("utf-8")
+    if isinstance(result, CheckResult):
+        return result.to_html(answers, source).encode("utf-8")
+    return result.to_html(source).encode("utf-8")
 
 
 def _picture(result: CheckResult | Summary, _: Summary | None, kind: str) -> bytes:

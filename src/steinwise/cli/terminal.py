@@ -15,8 +15,10 @@ NARROWEST = 20  # columns: on less, a terminal breaks lines no worse than we wou
 
 
 def for_a_terminal(lines: "Iterable[Line]", out: TextIO) -> str:
-    """The lines of a report as they go to `out`."""
-    width = max(shutil.get_terminal_size().columns, NARROWEST) if out.isatty() else None
+    """The lines of a report as they go to `out`: a file gets those of `print(result)`."""
+    from steinwise.results.text import WIDTH
+
+    width = max(shutil.get_terminal_size().columns, NARROWEST) if out.isatty() else WIDTH
     shown = []
     for given in lines:
         in_table = given.last_column is not None
@@ -26,5 +28,5 @@ def for_a_terminal(lines: "Iterable[Line]", out: TextIO) -> str:
         elif line.role == "no misfit":
             shown.append(click.style(line.text, fg="green"))
         else:
-            shown += [line.text] if width is None else line.broken(width)
+            shown += line.broken(width)
     return "\n".join(shown)
