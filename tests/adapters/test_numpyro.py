@@ -114,6 +114,8 @@ def test_a_summary_is_on_the_scale_of_the_model():
     assert 2 * answers["half"].mean == pytest.approx(answers["tau"].mean, rel=1e-6)
     assert answers["twice"].mean == pytest.approx(2 * answers["tau"].mean, rel=1e-6)
     assert abs(answers["tau"].mean - np.exp(0.125)) < 0.15
+    with pytest.raises(sw.InputError, match=r"The row of its parameter is 'tau'"):
+        _ = answers["log(tau)"]
 
 
 def test_the_density_is_numpyros_with_its_jacobian(both):
@@ -134,7 +136,12 @@ def test_the_density_is_numpyros_with_its_jacobian(both):
 
 def test_right_draws_fit_and_wrong_ones_do_not(both):
     samples, target = both
-    assert not sw.check(samples, target, alpha=0.01).rejected
+    result = sw.check(samples, target, alpha=0.01)
+    assert not result.rejected
+    with pytest.raises(sw.InputError, match=r"Its entries have a row each, such as 'b\[0, 0\]'"):
+        _ = result["b"]
+    some = sw.check(samples, target, coordinates=["log(tau)", "b"], effort="quick")
+    assert {c.name for c in some.coordinates} == {"tau", *LABELS[-4:]}
     moved = samples.values.copy()
     moved[..., LABELS.index("w.unconstrained[1]")] += 0.7
     found = sw.check(sw.Samples.of(moved, names=samples.names), target, alpha=0.01)
@@ -290,7 +297,7 @@ def test_what_is_refused(mcmc):
         sw.from_numpyro(MCMC(NUTS(every_kind), num_warmup=1, num_samples=1))
     with pytest.raises(sw.InputError, match=r"expected a numpyro.infer.MCMC"):
         sw.from_numpyro(mcmc.get_samples())
-    with pytest.raises(sw.InputError, match=r"the draws have no y.*arguments of its run \(args="):
+    with pytest.raises(sw.InputError, match=r"the draws have no y, .* with y=None: data that"):
         sw.from_numpyro(mcmc, args=())  # without its data the model samples y
 
 
@@ -595,3 +602,37 @@ def test_a_run_is_recognised(mcmc):
         sw.check(mcmc.get_samples(), jnp.sum)
     with pytest.raises(sw.InputError, match="a density of its own"):
         sw.check(mcmc, jnp.sum)
+
+
+def _classifier(x, y=None):
+    slope = numpyro.sample("slope", dist.Normal(0.0, 1.0))
+    numpyro.sample("obs", dist.Bernoulli(logits=slope * x).to_event(1), obs=y)
+
+
+def test_what_a_variational_run_returned_holds_its_parameters():
+    """Catches "dictionary update sequence element #0 has length 6"."""
+    x = jnp.linspace(-1.0, 1.0, 10)
+    data = x, (x > 0).astype(int)
+    guide = autoguide.AutoNormal(_classifier)
+    svi = SVI(_classifier, guide, numpyro.optim.Adam(0.05), Trace_ELBO())
+    run = svi.run(jax.random.key(0), 50, *data, progress_bar=False)
+    of_run, of_params = (
+        sw.from_numpyro(svi, params=one, args=data)[0].rows for one in (run, run.params)
+    )
+    np.testing.assert_array_equal(of_run, of_params)
+    with pytest.raises(sw.InputError, match=r"params is of type SVIState: .*svi\.get_params"):
+        sw.from_numpyro(svi, params=run.state, args=data)
+    with pytest.raises(sw.InputError, match=r"no obs, .* with y=None: data that were observed"):
+        sw.from_numpyro(svi, params=run, args=(x,))
+
+
+def test_models_and_distributions_are_no_densities():
+    """Catches advice to unpack a draw into the arguments of a model, and KeyError 'rng_key'."""
+    draws = np.random.default_rng(0).normal(size=(50, 1))
+    for model in (_classifier, every_kind):
+        with pytest.raises(sw.InputError, match=r"a NumPyro model .*sw\.check\(mcmc\)"):
+            sw.check(draws, model)
+    with pytest.raises(sw.InputError, match=r"the distribution Normal: .*Pass its \.log_prob"):
+        sw.check(draws, dist.Normal(0.0, 1.0))
+    log_prob = dist.Normal(0.0, 1.0).expand([1]).to_event(1).log_prob
+    assert not sw.check(draws, log_prob, effort="quick").rejected

@@ -1,24 +1,19 @@
 """The quickstarts of the README, run as they stand there, with what they print."""
 
+import inspect
 import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 import pytest
 
 import steinwise as sw
+from examples import quickstart as whole
 
+DATA = {"x": whole.x, "y": whole.y}
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-RNG = np.random.default_rng(0)
-X = RNG.uniform(0, 4, 50)
-Y = 1 + 2 * X + RNG.normal(size=50)
-PROGRAM = """
-data { int n; vector[n] x; vector[n] y; }
-parameters { real a; real b; real<lower=0> sigma; }
-model { a ~ normal(0, 10); b ~ normal(0, 10); sigma ~ normal(0, 5); y ~ normal(a + b * x, sigma); }
-"""
 
 
 def quickstart(title: str) -> tuple[str, str]:
@@ -52,37 +47,24 @@ def run(title: str, names: dict[str, Any], capsys: pytest.CaptureFixture[str]) -
 
 
 def test_numpyro(capsys: pytest.CaptureFixture[str]) -> None:
-    import numpyro
-    import numpyro.distributions as dist
     from numpyro.infer import MCMC, NUTS
-
-    def model(x, y):
-        a, b = (numpyro.sample(name, dist.Normal(0, 10)) for name in "ab")
-        sigma = numpyro.sample("sigma", dist.HalfNormal(5))
-        numpyro.sample("y", dist.Normal(a + b * x, sigma), obs=y)
 
     def quiet(kernel, **options):
         return MCMC(kernel, chain_method="vectorized", progress_bar=False, **options)
 
-    names = {"MCMC": quiet, "NUTS": NUTS, "model": model, "jax": jax, "x": X, "y": Y}
+    names = {"MCMC": quiet, "NUTS": NUTS, "model": whole.numpyro_model, "jax": jax, **DATA}
     run("NumPyro", names, capsys)
 
 
 def test_numpyro_svi(capsys: pytest.CaptureFixture[str]) -> None:
     """Mean-field: `a` and `b`, which depend on each other, are too narrow."""
-    import numpyro.distributions as dist
-    from numpyro import sample
     from numpyro.infer import SVI, Trace_ELBO
     from numpyro.infer.autoguide import AutoNormal
     from numpyro.optim import Adam
 
-    def model(x, y):
-        a, b = (sample(name, dist.Normal(0, 10)) for name in "ab")
-        sample("y", dist.Normal(a + b * x, sample("sigma", dist.HalfNormal(5))), obs=y)
-
     (code,) = re.findall(r"```python\n(svi = .*?)```", README, re.DOTALL)
     names = {"SVI": SVI, "Trace_ELBO": Trace_ELBO, "AutoNormal": AutoNormal, "Adam": Adam}
-    exec(code, names | {"model": model, "jax": jax, "sw": sw, "x": X, "y": Y})
+    exec(code, names | {"model": whole.numpyro_model, "jax": jax, "sw": sw, **DATA})
     printed = capsys.readouterr().out
     assert "draws      1000 independent draws; 3 coordinates" in printed
     assert VERDICTS[1] in printed
@@ -91,11 +73,7 @@ def test_numpyro_svi(capsys: pytest.CaptureFixture[str]) -> None:
 def test_pymc(capsys: pytest.CaptureFixture[str]) -> None:
     import pymc as pm
 
-    with pm.Model() as model:
-        a, b = (pm.Normal(name, 0, 10) for name in "ab")
-        sigma = pm.HalfNormal("sigma", 5)
-        pm.Normal("y", a + b * X, sigma, observed=Y)
-    run("PyMC", {"pm": pm, "model": model}, capsys)
+    run("PyMC", {"pm": pm, "model": whole.pymc_model()}, capsys)
 
 
 def test_stan(capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,5 +83,12 @@ def test_stan(capsys: pytest.CaptureFixture[str]) -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        data = {"n": 50, "x": X, "y": Y}
-        run("Stan", {"stan": stan, "program": PROGRAM, "data": data}, capsys)
+        names = {"stan": stan, "program": whole.program, "data": whole.data}
+        run("Stan", names, capsys)
+
+
+@pytest.mark.parametrize("title", ["NumPyro", "PyMC", "Stan"])
+def test_the_whole_program_has_the_code_of_the_page(title: str) -> None:
+    """A quickstart that was changed in one of the two places."""
+    code, _ = quickstart(title)
+    assert textwrap.indent(code, "    ") in inspect.getsource(whole)

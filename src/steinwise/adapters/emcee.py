@@ -10,7 +10,7 @@ from steinwise._internal.validation import require_whole
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError
 from steinwise.target import AbstractTarget, Target
-from steinwise.target.support import real
+from steinwise.target.support import undeclared
 
 
 @known_options
@@ -20,7 +20,7 @@ def from_emcee(
     discard: int = 0,
     thin: int = 1,
     names: Sequence[str] | None = None,
-    support: Any = real,
+    support: Any = undeclared,
 ) -> tuple[Samples, AbstractTarget]:
     """Draws and density of an `emcee.EnsembleSampler` that has run.
 
@@ -31,9 +31,10 @@ def from_emcee(
     ----------
     sampler
         The sampler; its chain, and the function that it was made with.
-    discard, thin
-        As in `sampler.get_chain`: steps to leave out at the start, and of which to keep one in so
-        many.
+    discard
+        As in `sampler.get_chain`: how many steps to leave out at the start.
+    thin
+        As in `sampler.get_chain`: of how many steps to keep one.
     names
         One name per parameter; those that the sampler was given, by default.
     support

@@ -42,7 +42,7 @@ from steinwise.target.support import AbstractSupport, discrete_among, real
 def from_numpyro(
     mcmc_or_svi: Any,
     *,
-    params: Mapping[str, Any] | None = None,
+    params: Any = None,
     args: tuple | None = None,
     kwargs: Mapping[str, Any] | None = None,
     n_draws: int = 1000,
@@ -61,12 +61,15 @@ def from_numpyro(
         `numpyro.infer.autoguide`; from `AutoLaplaceApproximation` come draws of the normal
         distribution around the mode, and `AutoDelta`, a point, is refused.
     params
-        For an SVI: the learned parameters of its guide, `svi.run(...).params`.
+        For an SVI: what `svi.run(...)` returned, or its `.params`, the learned parameters of the
+        guide.
     args, kwargs
         The arguments of the model: for an SVI those of `svi.run` after the number of steps. For
         an MCMC they are known from its run.
-    n_draws, seed
-        For an SVI: the number of draws to take from the guide, and their seed.
+    n_draws
+        For an SVI: the number of draws to take from the guide.
+    seed
+        For an SVI: the seed of these draws.
     space
         "unconstrained": sites go through NumPyro's transforms, and the density has their Jacobian.
         "constrained": they stay on their own scale, and the density is that of the model. That
@@ -108,9 +111,15 @@ def from_numpyro(
         raise InputError(
             "an SVI needs the learned parameters of its guide: pass params=svi.run(...).params."
         )
+    learned = getattr(params, "params", params)  # of what svi.run returned
+    if not isinstance(learned, Mapping):
+        raise InputError(
+            f"params is of type {type(params).__name__}: expected what svi.run(...) returned, or a "
+            "dict of the guide's parameters, svi.get_params(svi_state)."
+        )
     model = Model(svi.model, args or (), {**svi.static_kwargs, **(kwargs or {})})
     key = jax.random.key(int(stream(seed, "guide").integers(2**31)))
-    found = _guide_draws(svi.guide, dict(params), model, n_draws, key)
+    found = _guide_draws(svi.guide, dict(learned), model, n_draws, key)
     draws = {name: Variable.of(values[None]) for name, values in found.items()}
     _refuse_points(draws, model, getattr(svi.guide, "__name__", type(svi.guide).__name__))
     return enter(draws, model, True)
@@ -163,7 +172,10 @@ def model_of(mcmc: Any, args: tuple | None = None, kwargs: Mapping | None = None
             "unconstrained: sw.check(draws, lambda x: -potential_fn(x)), draws (chain, draw, d)."
         )
     return Model(
-        function, mcmc._args if args is None else args, mcmc._kwargs if kwargs is None else kwargs
+        function,
+        mcmc._args if args is None else args,
+        mcmc._kwargs if kwargs is None else kwargs,
+        of_run=args is None and kwargs is None,
     )
 
 

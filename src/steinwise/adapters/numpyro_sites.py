@@ -1,6 +1,7 @@
 """The latent sites of a NumPyro model: which there are, and where they live."""
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -23,6 +24,7 @@ class Model(NamedTuple):
     function: Callable[..., Any]
     args: tuple
     kwargs: Mapping[str, Any]
+    of_run: bool = False  # whether the arguments are known from a run, and not from the user
 
     @property
     def seeded(self) -> Callable[..., Any]:
@@ -61,6 +63,7 @@ def latent_sites(draws: Mapping[str, Variable], model: Model) -> dict[str, dict[
                 "density changes from call to call. Pass args= or kwargs= that make it take all."
             )
     latent = {n: s for n, s in trace.items() if s["type"] == "sample" and not s["is_observed"]}
+    _require_data([name for name in latent if name not in draws], model)
     summed_out = [n for n, s in latent.items() if is_discrete(s) and n not in draws]
     if summed_out:
         raise InputError(
@@ -71,6 +74,22 @@ def latent_sites(draws: Mapping[str, Variable], model: Model) -> dict[str, dict[
     shapes = {name: np.shape(site["value"]) for name, site in latent.items()}
     require_parameters(draws, shapes, run=", with the arguments of its run (args=, kwargs=)")
     return latent
+
+
+def _require_data(missing: Sequence[str], model: Model) -> None:
+    """Refuse arguments that leave out the data: what was observed is a latent site then."""
+    if not missing or model.of_run:
+        return
+    bound = inspect.signature(model.function).bind(*model.args, **model.kwargs)
+    bound.apply_defaults()
+    unset = [name for name, value in bound.arguments.items() if value is None]
+    if unset:
+        raise InputError(
+            f"the draws have no {', '.join(missing[:NAMES_SHOWN])}, which the model samples where "
+            f"it is called with {', '.join(f'{name}=None' for name in unset[:NAMES_SHOWN])}: data "
+            "that were observed in the fit? Pass all arguments of the fit, args=(...) and "
+            f"kwargs={{...}}, such as kwargs={{{unset[0]!r}: ...}}."
+        )
 
 
 def is_discrete(site: dict[str, Any]) -> bool:
