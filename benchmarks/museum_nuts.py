@@ -55,6 +55,7 @@ def nuts_step(
         place = jax.random.randint(keys[1], (), 0, count)
         xs, ps = trajectory(x, jax.random.normal(keys[0], x.shape), place)
         log_weights = jax.vmap(log_density)(xs) - 0.5 * jnp.sum(ps**2, axis=1)
+        log_weights = jnp.where(jnp.isnan(log_weights), -jnp.inf, log_weights)  # divergent
         weights = jnp.exp(log_weights - log_weights.max())
 
         def turned(first: Any, last: Any) -> Any:
@@ -82,7 +83,8 @@ def nuts_step(
             growing = growing & ~any_turn_in(new, width)
             inside_old = (at >= old) & (at < old + width)
             inside_new = (at >= new) & (at < new + width)
-            old_weight, new_weight = (weights * inside_old).sum(), (weights * inside_new).sum()
+            old_weight = (weights * inside_old).sum()
+            new_weight = jnp.maximum((weights * inside_new).sum(), jnp.finfo(weights.dtype).tiny)
             if choice == "newest":
                 share, within = 1.0, weights * inside_new / new_weight
             elif choice == "later points":

@@ -39,6 +39,14 @@ def test_the_right_tree_chooses_by_weight():
     assert abs(stayed - 1 / 8) < 4.5 * np.sqrt(7 / 64 / 4000)
 
 
+def test_the_right_tree_stays_where_trajectories_diverge():
+    """Catches weights that are all 0, or not finite, and a choice among chances that are NaN."""
+    step = jax.vmap(nuts_step(lambda x: -0.5 * jnp.sum(x**4), size=50.0))
+    start = jnp.linspace(0.5, 2.0, 50)[:, None]
+    moved = step(jax.random.split(jax.random.key(0), 50), start)
+    np.testing.assert_array_equal(moved, start)
+
+
 def test_the_committed_results_are_two_tables():
     results = json.loads((RESULTS / "museum.json").read_text("utf-8"))
     assert set(results) <= {piece.name for piece in PIECES}

@@ -76,6 +76,19 @@ def test_a_spread_is_told():
     assert result.to_dict()["changes"][0]["kind"] in ("spread", "log density")
 
 
+@pytest.mark.parametrize("scale", [5.0, 300.0])
+def test_large_spreads_are_told_in_full(scale):
+    """Catches sizes that end at 10 sd, and a "shape" of what is too wide."""
+
+    def widen(rng, x):
+        return x + scale * rng.normal(size=2)
+
+    found = sw.testing.check_invariance(widen, NORMAL, host=True, chains=400)
+    assert "shape" not in {change.kind for change in found.changes}
+    spreads = [change.ratio for change in found.changes if change.kind == "spread"]
+    assert spreads == pytest.approx([np.sqrt(1 + 10 * scale**2)] * 2, rel=0.15)
+
+
 def test_a_systematic_gibbs_sweep_is_invariant():
     """Invariant without detailed balance: right without reverse, and told with a wrong one."""
     precision = np.linalg.inv(0.9 * np.ones((2, 2)) + 0.1 * np.eye(2))
@@ -99,6 +112,9 @@ def test_a_systematic_gibbs_sweep_is_invariant():
 
     options = {"chains": 300, "steps": 3, "host": True}
     sw.testing.assert_invariant(sweep, target, **options)
+    unbalanced = str(sw.testing.check_invariance(sweep, target, reverse=sweep, **options))
+    assert unbalanced.startswith("the steps are not in detailed balance with their reverse, or")
+    assert "without reverse=" in unbalanced
     sw.testing.assert_invariant(sweep, target, reverse=backwards, **options)
 
 
@@ -172,6 +188,35 @@ def test_scores_that_are_not_finite_have_ranks():
     assert sw.testing.check_invariance(step, flat, reverse=step, chains=500).passed
 
 
+def rotation(angle):
+    cosine, sine = np.cos(angle), np.sin(angle)
+
+    def step(_, x):
+        return jnp.array([cosine * x[0] - sine * x[1], sine * x[0] + cosine * x[1]])
+
+    return step
+
+
+def test_rounding_does_not_decide_ranks():
+    """Catches p = 0 for steps that preserve the log density, but for its last digits."""
+    found = sw.testing.check_invariance(rotation(0.3), NORMAL, reverse=rotation(-0.3))
+    assert found.passed, str(found)
+    far = sw.testing.ExactTarget(
+        "far from 0",
+        ("a", "b"),
+        lambda x: 1e4 - 0.5 * jnp.sum((x - 100) ** 2),
+        lambda rng, n: 100 + rng.normal(size=(n, 2)),
+        mean=np.full(2, 100.0),
+        sd=np.ones(2),
+    )
+
+    def swap(rng, x):
+        return x[::-1] * (1 + 1e-16 * rng.normal(size=2))
+
+    options = {"host": True, "steps": 4, "chains": 500}
+    assert sw.testing.check_invariance(swap, far, reverse=swap, **options).passed
+
+
 def test_discrete_targets():
     def step(rng, x):  # a draw of k given n, which is exact; or one that forgets the chance
         return np.array([x[0], rng.binomial(int(x[0]), 0.4)])
@@ -191,6 +236,13 @@ def test_steps_to_nan_are_an_alarm():
     )
     assert [(change.name, change.kind) for change in found.changes] == [("k", "not finite")]
     assert "NaN" in str(found)
+    assert "p =" not in str(found)
+
+
+def test_tiny_pvalues_are_bounds():
+    far = sw.testing.check_invariance(lambda _, x: x + 1.0, NORMAL, host=True, chains=2000)
+    assert "p < 1e-300" in str(far)
+    assert "p = 0" not in str(far)
 
 
 def test_the_same_seed_gives_the_same_result():
@@ -199,6 +251,27 @@ def test_the_same_seed_gives_the_same_result():
         for _ in range(2)
     )
     assert first.to_dict() == second.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda rng, n: rng.normal(size=(2, n)), r"transpose"),
+        (lambda rng, n: rng.normal(size=(n, 3)), r"expected \(40, 2\)"),
+        (lambda rng, n: rng.normal(size=(n, 2)) * [1, np.nan], "NaN or infinite values of x.1"),
+        (lambda rng, n: None, "no array of numbers"),  # noqa: ARG005
+    ],
+)
+def test_exact_draws_are_checked(wrong, message):
+    """Catches draws that are reshaped until they fit."""
+    target = sw.testing.ExactTarget(
+        "own", ("x[0]", "x[1]"), NORMAL.log_density, wrong, np.zeros(2), np.ones(2)
+    )
+    step = autoregression()
+    with pytest.raises(sw.InputError, match=message):
+        sw.testing.check_invariance(step, target, host=True, chains=40, reverse=step)
+    with pytest.raises(sw.InputError, match=message):
+        target.draw(0, 40)
 
 
 def test_wrong_forms_are_refused_before_anything_runs():
@@ -210,3 +283,41 @@ def test_wrong_forms_are_refused_before_anything_runs():
         sw.testing.check_invariance(lambda _, x: (x, x), NORMAL, host=True)
     with pytest.raises(sw.InputError, match="expected an ExactTarget"):
         sw.testing.check_invariance(lambda _, x: x, sw.Gaussian([0], [[1]]))  # type: ignore[arg-type]
+
+
+JAX_STEP = metropolis(NORMAL)
+
+
+@pytest.mark.parametrize(
+    ("step", "host", "message"),
+    [
+        (lambda x, key: JAX_STEP(key, x), False, r"step\(key, state\) could not be traced"),
+        (lambda x: x, False, r"called as step\(key, state\)"),
+        (lambda _, x, __: x, False, r"called as step\(key, state\)"),
+        (autoregression(), False, "needs host=True"),
+        (JAX_STEP, True, "needs host=False"),
+        (lambda x: x, True, r"called as step\(rng, state\)"),
+        (lambda _, x: (x, 1.0), True, "return the state alone"),
+    ],
+)
+def test_wrong_signatures_are_named(step, host, message):
+    with pytest.raises(sw.InputError, match=message):
+        sw.testing.check_invariance(step, NORMAL, host=host, chains=20)
+
+
+@pytest.mark.parametrize("host", [False, True])
+@pytest.mark.parametrize(
+    ("functions", "message"),
+    [
+        ({"v": lambda x: x}, r"functions\['v'\]\(x\) .*expected one number"),
+        ({"v": lambda: 1.0}, r"called as functions\['v'\]\(x\)"),
+        ({"v": lambda x: np.nan * x[0]}, r"functions\['v'\]\(x\) is NaN at all"),
+        ({"x[0]": lambda x: x[0]}, "that of a coordinate: choose another"),
+        ({"log density": lambda x: x[0]}, "looked at anyway: choose another"),
+    ],
+)
+def test_wrong_functions_are_named(functions, message, host):
+    """Catches functions that pass in silence, and tracebacks from inside JAX."""
+    step = autoregression() if host else JAX_STEP
+    with pytest.raises(sw.InputError, match=message):
+        sw.testing.check_invariance(step, NORMAL, functions=functions, host=host, chains=20)

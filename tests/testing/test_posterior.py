@@ -77,6 +77,9 @@ def test_calibration_finds_shifts_and_narrow_posteriors():
     shifted = sw.testing.check_calibration(sampler(shift=0.3), MODEL)
     assert shifted.changes[0].kind == "shift"
     assert "19 draws for each of" in str(shifted)
+    assert "mu: shift, is too large" in str(shifted)
+    nothing = sw.testing.check_calibration(lambda *_: np.full((9, 1), np.nan), MODEL)
+    assert str(nothing).splitlines()[1] == "  mu: posterior draws are NaN or infinite"
     narrow = sw.testing.check_calibration(sampler(sd=0.35), MODEL)
     assert {change.name for change in narrow.changes} & {"mu", "log density"}
 
@@ -90,8 +93,34 @@ def test_calibration_refuses_other_shapes():
         )
 
 
+def test_assertions_carry_the_message():
+    sw.testing.assert_posterior_step(gibbs(), MODEL, chains=200)
+    with pytest.raises(AssertionError, match="the steps change the distribution of normal mean"):
+        sw.testing.assert_posterior_step(gibbs(sd=0.9), MODEL, **OPTIONS)
+    sw.testing.assert_calibrated(sampler(), MODEL)
+    with pytest.raises(AssertionError, match="mu: shift, is too large"):
+        sw.testing.assert_calibrated(sampler(shift=1.0), MODEL)
+
+
 def test_models_are_checked():
     with pytest.raises(sw.InputError, match=r"prior\(key\) has shape \(1,\)"):
         model(names=("a", "b"))
     with pytest.raises(sw.InputError, match=r"simulate\(key, theta\) has shape \(3, 1\)"):
         model(simulate=lambda key, theta: theta + jax.random.normal(key, (3, 1)))
+    with pytest.raises(sw.InputError, match=r"simulate\(key, theta\) could not be traced"):
+        model(simulate=lambda key: jax.random.normal(key, (3,)))
+    with pytest.raises(sw.InputError, match=r"log_density\(theta, data\) has shape \(3,\)"):
+        model(log_density=lambda theta, y: y - theta)
+    with pytest.raises(sw.InputError, match="has shape tuple"):
+        model(prior=lambda key: (jax.random.normal(key, (1,)),))
+
+
+def test_wrong_steps_and_samplers_are_named():
+    with pytest.raises(sw.InputError, match=r"called as step\(key, theta, data\)"):
+        sw.testing.check_posterior_step(lambda _, theta: theta, MODEL)  # type: ignore[arg-type]
+    with pytest.raises(sw.InputError, match=r"step\(key, theta, data\) has shape \(3,\)"):
+        sw.testing.check_posterior_step(lambda _, __, y: y, MODEL)
+    with pytest.raises(sw.InputError, match=r"called as sampler\(rng, data\)"):
+        sw.testing.check_calibration(lambda rng: rng, MODEL)  # type: ignore[arg-type]
+    with pytest.raises(sw.InputError, match="returned a NoneType"):
+        sw.testing.check_calibration(lambda *_: None, MODEL)

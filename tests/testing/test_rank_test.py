@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from steinwise.testing.rank_test import STAGES, look_again, uniform_ranks, uniformity
+from steinwise.testing.rank_test import STAGES, grouped, look_again, uniform_ranks, uniformity
 
 
 def test_ranks_are_uniform_even_where_most_values_are_equal():
@@ -13,6 +13,15 @@ def test_ranks_are_uniform_even_where_most_values_are_equal():
     ranks = uniform_ranks(values[:, 0], values[:, 1:], rng)
     assert stats.kstest(ranks, "uniform").pvalue > 1e-3
     assert 0 <= ranks.min() < ranks.max() <= 1
+
+
+def test_values_that_rounding_may_have_parted_are_equal():
+    values = np.array([[1.0, 1.0 + 1e-9, 2.0, -np.inf], [np.inf, 3.0, np.inf, 3.0 - 1e-9]])
+    groups = grouped(values, 1e-8)
+    assert groups.tolist() == [[1, 1, 2, 0], [1, 0, 1, 0]]
+    assert grouped(values, 0.0).tolist() == [[1, 2, 3, 0], [2, 1, 2, 0]]
+    large = 1e7 + np.arange(8.0)[None]  # a coarse function: its steps are what it has
+    assert grouped(large, 1e-3).tolist() == [list(range(8))]
 
 
 def test_ranks_see_a_shift():

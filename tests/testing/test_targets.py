@@ -68,6 +68,14 @@ def test_a_target_goes_to_the_other_half_of_the_library():
     assert target.as_target().support == sw.support.interval(0, 1)
 
 
+def test_an_exact_target_is_a_target():
+    target = sw.testing.targets("positive")[0]
+    draws = target.draw(0, 400)
+    found = sw.check(draws, target)
+    assert found.statistic == sw.check(draws, target.as_target()).statistic
+    sw.assert_fits(draws, target)
+
+
 def test_unknown_names_are_refused():
     with pytest.raises(sw.InputError, match="there is no target 'funnle': expected one of normal"):
         sw.testing.targets("funnle")

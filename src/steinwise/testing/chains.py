@@ -9,7 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from steinwise._internal.validation import as_numbers
 from steinwise.errors import InputError
+from steinwise.testing.tracing import IN_JAX, IN_NUMPY, called, traced
 
 
 class Kernel(NamedTuple):
@@ -45,6 +47,11 @@ class JaxChains:
         keys = jax.random.wrap_key_data(jnp.asarray(words), impl="threefry2x32")
         return np.asarray(self._run(keys, jnp.asarray(start), jnp.asarray(before)), np.float64)
 
+    @property
+    def precision(self) -> float:
+        """The relative rounding error of a number in the chains."""
+        return float(jnp.finfo(jnp.zeros(()).dtype).eps)
+
     def rounded(self, draws: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:
         """Draws in the precision of the chains: what float32 rounds must be ranked alike."""
         return np.asarray(jnp.asarray(draws), np.float64)
@@ -75,16 +82,16 @@ class JaxChains:
         """Trace everything once, so that mistakes in the user's functions are told in our words."""
         step, reverse, init, position = self._kernel
         key, x = jax.random.key(0), jnp.zeros(dim)
-        state = jax.eval_shape(init, key, x)
+        state = traced("init(key, x)", init, key, x, hint=IN_NUMPY)
         for name, function in (("step", step), ("reverse", reverse or step)):
-            moved = jax.eval_shape(function, key, state)
+            moved = traced(f"{name}(key, state)", function, key, state, hint=IN_NUMPY)
             if _form(moved) != _form(state):
                 raise InputError(
                     f"{name} takes a state of the form {_form(state)} and returns {_form(moved)}: "
                     "expected the same form. A step that returns (state, information) needs a "
                     "function around it that returns the state alone."
                 )
-        shape = getattr(jax.eval_shape(position, state), "shape", None)
+        shape = getattr(traced("position(state)", position, state, hint=IN_NUMPY), "shape", None)
         if shape != (dim,):
             raise InputError(
                 f"position(state) has shape {shape}: expected {(dim,)}, the coordinates of the "
@@ -105,6 +112,8 @@ def _form(state: Any) -> Any:
 class HostChains:
     """The same chains with steps in NumPy, one after the other."""
 
+    precision = float(np.finfo(np.float64).eps)
+
     def __init__(self, kernel: Kernel, steps: int, dim: int) -> None:
         self._kernel, self._steps, self._dim = kernel, steps, dim
 
@@ -122,25 +131,32 @@ class HostChains:
         return draws
 
     def _chain(self, rng: np.random.Generator, x: np.ndarray, before: int) -> list[np.ndarray]:
-        step, reverse, init, _ = self._kernel
+        step, reverse, _, _ = self._kernel
         if reverse is None:
-            return [self._run(rng, step, init(rng, x.copy()), self._steps)[-1]]
+            return [self._run(rng, step, self._init(rng, x), self._steps)[-1]]
         # a state may be changed in place, so each direction has its own: with equal randomness
-        first, again = init(deepcopy(rng), x.copy()), init(rng, x.copy())
-        back = self._run(rng, reverse, first, before)
+        first, again = self._init(deepcopy(rng), x), self._init(rng, x)
+        back = self._run(rng, reverse, first, before, "reverse")
         return back + self._run(rng, step, again, self._steps - before)
 
+    def _init(self, rng: np.random.Generator, x: np.ndarray) -> Any:
+        return called("init(rng, x)", self._kernel.init, rng, x.copy(), hint=IN_JAX)
+
     def _run(
-        self, rng: np.random.Generator, step: Callable, state: Any, count: int
+        self, rng: np.random.Generator, step: Callable, state: Any, count: int, name: str = "step"
     ) -> list[np.ndarray]:
         points = []
         for _ in range(count):
-            state = step(rng, state)
-            point = np.array(self._kernel.position(state), dtype=np.float64)
-            if point.shape != (self._dim,):
+            state = called(f"{name}(rng, state)", step, rng, state, hint=IN_JAX)
+            place = called("position(state)", self._kernel.position, state, hint=IN_JAX)
+            point = as_numbers(place)
+            if point is None or point.shape != (self._dim,):
+                came = f"is of type {type(place).__name__}"
+                came = came if point is None else f"has shape {point.shape}"
                 raise InputError(
-                    f"position(state) has shape {point.shape}: expected {(self._dim,)}, the "
-                    "coordinates of the target. step(rng, state) must return the state alone."
+                    f"position(state) {came}: expected shape {(self._dim,)}, the coordinates of "
+                    f"the target. {name}(rng, state) must return the state alone."
                 )
+            point = point.copy()  # a state may be changed in place
             points.append(point)
         return points

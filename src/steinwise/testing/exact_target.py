@@ -97,16 +97,30 @@ class ExactTarget:
     def draw(self, seed: Any, n: int) -> Float[np.ndarray, "n d"]:
         """Independent draws from the target itself."""
         require_whole("n", n, least=1)
-        draws = np.asarray(self.sampler(stream(seed, "exact draws"), n), dtype=np.float64)
+        return self.drawn(stream(seed, "exact draws"), n)
+
+    def drawn(self, rng: np.random.Generator, n: int) -> Float[np.ndarray, "n d"]:
+        """What the sampler gives, checked."""
+        draws = as_numbers(self.sampler(rng, n))
+        expected = f"expected {(n, self.dim)}, a row for each draw, of sampler(rng, n)"
+        if draws is None:
+            raise InputError(f"the sampler of {self.name} gave no array of numbers: {expected}.")
         if draws.shape != (n, self.dim):
+            hint = " Did you mean its transpose, .T?" if draws.shape == (self.dim, n) else ""
             raise InputError(
-                f"the sampler of {self.name} gave draws of shape {draws.shape}: expected "
-                f"{(n, self.dim)}."
+                f"the sampler of {self.name} gave draws of shape {draws.shape}: {expected}.{hint}"
+            )
+        wrong = ~np.isfinite(draws).all(axis=0)
+        if wrong.any():
+            name = self.names[int(wrong.argmax())]
+            raise InputError(
+                f"the sampler of {self.name} gave NaN or infinite values of {name}: exact draws "
+                "are finite."
             )
         return draws
 
     def as_target(self) -> Target:
-        """The same density for `sw.check` and `sw.assert_fits`."""
+        """The same density as an `sw.Target`, as `sw.check` and its kin make of it."""
         return Target(self.log_density, support=self.support)
 
     def __repr__(self) -> str:

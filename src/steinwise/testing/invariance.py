@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from steinwise._internal.random import seed_words, stream
 from steinwise._internal.validation import (
     require_flag,
@@ -143,7 +141,11 @@ def assert_invariant(
     AssertionError: the steps change the distribution of normal: p = ..., after 40000 steps ...
       x[...]: spread, becomes too wide (1.1... times the spread of the target), adjusted p = ...
     """
-    result = check_invariance(step, target, **options)
+    return asserted(check_invariance(step, target, **options))
+
+
+def asserted(result: InvarianceResult) -> InvarianceResult:
+    """The result of a test that has passed; otherwise an AssertionError with what it found."""
     if not result.passed:
         raise AssertionError(str(result))
     return result
@@ -180,8 +182,8 @@ def repeatable(
         def run(stage: int, block: int) -> Points:
             rng = stream(seed, "invariance", stage, block)
             fresh = 1 if reverse else 1 + FRESH
-            draws = np.reshape(target.sampler(rng, chains * fresh), (chains, fresh, target.dim))
-            draws = run_chains.rounded(np.asarray(draws, np.float64))
+            draws = target.drawn(rng, chains * fresh).reshape(chains, fresh, target.dim)
+            draws = run_chains.rounded(draws)
             before = rng.integers(0, steps + 1, size=chains)
             moved = run_chains(draws[:, 0], before, rng)
             return Points(moved, draws if reverse else draws[:, 1:])
@@ -195,6 +197,7 @@ def repeatable(
             steps=steps,
             both_ways=reverse is not None,
             seed=seed,
+            precision=run_chains.precision,
         )
 
     return test

@@ -8,13 +8,14 @@ from jaxtyping import Float
 
 from steinwise._internal.random import stream
 from steinwise.results.invariance import InvarianceResult
-from steinwise.testing.effects import change_of, not_finite
+from steinwise.testing.effects import change_of, not_finite, without_shapes
 from steinwise.testing.exact_target import ExactTarget
 from steinwise.testing.quantities import SCORE_KINDS, Quantities, Quantity
-from steinwise.testing.rank_test import GROWTH, look_again, uniform_ranks, uniformity
+from steinwise.testing.rank_test import GROWTH, grouped, look_again, uniform_ranks, uniformity
 
 MIN_CHAINS = 10
 CLEARER = 1e-3  # of p-values: a factor that is more than chance between two views of one error
+ULPS = 32  # relative errors that a step may add to a function without changing it
 NAMED = 1e-3  # the adjusted p-value up to which a function is named, once there is an alarm
 
 
@@ -39,11 +40,14 @@ def judge(
     both_ways: bool,
     seed: Any,
     subject: str = "steps",
+    precision: float = 0.0,
 ) -> InvarianceResult:
     """Rank, look again where it is suspicious, and say what has changed.
 
-    `run(stage, block)` makes the points of `chains` new chains.
+    `run(stage, block)` makes the points of `chains` new chains, with steps that round in this
+    relative precision.
     """
+    rounding = quantities.rounding(precision) * ULPS * (1 + steps)
     looked_at: list[tuple[Points, Points]] = []  # of every stage: the points, and their values
     blocks_used = 0
 
@@ -58,13 +62,13 @@ def judge(
         together = quantities(np.concatenate(points, axis=1))
         values = Points(*np.split(together, [points.moved.shape[1]], axis=1))
         looked_at.append((points, values))
-        return uniformity(_ranks(values, stream(seed, "ranks", stage)))
+        return uniformity(_ranks(values, rounding, stream(seed, "ranks", stage)))
 
     verdict = look_again(pvalues_of_stage, false_alarm)
     points, values = looked_at[-1]
     changes = not_finite(target.names, points.moved)
     if verdict.alarm and not changes:
-        changes = tuple(
+        changes = without_shapes(
             change_of(quantities.listed[f], values.moved[..., f], values.exact[..., f], p)
             for f, p in _named(quantities.listed, verdict.pvalues)
         )
@@ -104,7 +108,13 @@ def _named(
             yield int(f), float(pvalues[f])
 
 
-def _ranks(values: Points, rng: np.random.Generator) -> Float[np.ndarray, "n f"]:
+def _ranks(
+    values: Points, rounding: Float[np.ndarray, " f"], rng: np.random.Generator
+) -> Float[np.ndarray, "n f"]:
     one, others = values if values.moved.shape[1] == 1 else values[::-1]
-    columns = range(one.shape[2])
-    return np.stack([uniform_ranks(one[:, 0, f], others[:, :, f], rng) for f in columns], axis=1)
+    together = np.concatenate([one, others], axis=1)
+    columns = []
+    for f, room in enumerate(rounding):
+        groups = grouped(together[:, :, f], room)
+        columns.append(uniform_ranks(groups[:, 0], groups[:, 1:], rng))
+    return np.stack(columns, axis=1)

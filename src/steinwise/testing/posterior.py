@@ -10,6 +10,7 @@ import numpy as np
 
 from steinwise._internal.random import seed_words, stream
 from steinwise._internal.validation import (
+    as_numbers,
     require_flag,
     require_function,
     require_share,
@@ -17,10 +18,11 @@ from steinwise._internal.validation import (
 )
 from steinwise.errors import InputError
 from steinwise.results.invariance import InvarianceResult
-from steinwise.testing.invariance import CHAINS, FALSE_ALARM, STEPS, check_invariance
+from steinwise.testing.invariance import CHAINS, FALSE_ALARM, STEPS, asserted, check_invariance
 from steinwise.testing.judging import MIN_CHAINS, Points, judge
 from steinwise.testing.prior_data import SimulatedModel, require_model
 from steinwise.testing.quantities import Quantities
+from steinwise.testing.tracing import called
 
 
 def check_posterior_step(
@@ -84,7 +86,14 @@ def check_posterior_step(
 
     def with_step(key: Any, x: Any) -> Any:
         theta, data = model.split(x)
-        return jnp.concatenate([step(key, theta, data), data])
+        moved = called("step(key, theta, data)", step, key, theta, data)
+        shape = getattr(moved, "shape", type(moved).__name__)
+        if shape != theta.shape:
+            raise InputError(
+                f"step(key, theta, data) has shape {shape}: expected {theta.shape}, the parameters "
+                "alone."
+            )
+        return jnp.concatenate([moved, data])
 
     def with_new_data(key: Any, x: Any) -> Any:
         theta, _ = model.split(x)
@@ -107,6 +116,44 @@ def check_posterior_step(
         false_alarm=false_alarm,
         seed=seed,
     )
+
+
+def assert_posterior_step(
+    step: Callable[[Any, Any, Any], Any], model: SimulatedModel, **options: Any
+) -> InvarianceResult:
+    """Raise AssertionError if a step of a posterior sampler is wrong, saying what it changes.
+
+    Parameters
+    ----------
+    step, model
+        As in `check_posterior_step`.
+    options
+        Those of `check_posterior_step`.
+
+    Returns
+    -------
+    InvarianceResult
+    """
+    return asserted(check_posterior_step(step, model, **options))
+
+
+def assert_calibrated(
+    sampler: Callable[[np.random.Generator, np.ndarray], Any], model: SimulatedModel, **options: Any
+) -> InvarianceResult:
+    """Raise AssertionError if a posterior sampler is not calibrated, saying what is off.
+
+    Parameters
+    ----------
+    sampler, model
+        As in `check_calibration`.
+    options
+        Those of `check_calibration`.
+
+    Returns
+    -------
+    InvarianceResult
+    """
+    return asserted(check_calibration(sampler, model, **options))
 
 
 def check_calibration(
@@ -171,8 +218,9 @@ def check_calibration(
 
     def run(stage: int, block: int) -> Points:
         rng = stream(seed, "calibration", stage, block)
-        pairs = joint.sampler(rng, repetitions)
-        draws = [_posterior_draws(sampler(rng, pair[d:].copy()), d) for pair in pairs]
+        pairs = joint.drawn(rng, repetitions)
+        call = "sampler(rng, data)"
+        draws = [_posterior_draws(called(call, sampler, rng, pair[d:].copy()), d) for pair in pairs]
         drawn.update(len(one) for one in draws)
         if len(drawn) > 1:
             raise InputError(
@@ -198,7 +246,11 @@ def check_calibration(
 
 
 def _posterior_draws(given: Any, d: int) -> np.ndarray:
-    draws = np.asarray(given, dtype=np.float64)
+    draws = as_numbers(given)
+    if draws is None:
+        raise InputError(
+            f"sampler(rng, data) returned a {type(given).__name__}: expected numbers (k, {d})."
+        )
     if draws.ndim != 2 or draws.shape[1] != d or not len(draws):
         raise InputError(
             f"sampler(rng, data) returned draws of shape {draws.shape}: expected (k, {d})."

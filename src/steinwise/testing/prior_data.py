@@ -14,6 +14,7 @@ from steinwise._internal.random import stream
 from steinwise._internal.validation import require_function
 from steinwise.errors import InputError
 from steinwise.testing.exact_target import ExactTarget
+from steinwise.testing.tracing import require_one_number, traced
 
 UNIT_DRAWS = 2000  # from which the units of the coordinates are taken; no p-value depends on them
 
@@ -68,18 +69,22 @@ class SimulatedModel:
     def joint(self) -> ExactTarget:
         """Parameters and data together, as one target with exact draws."""
         key = jax.random.key(0)
-        theta = jax.eval_shape(self.prior, key)
-        if not isinstance(self.names, (tuple, list)) or theta.shape != (len(self.names),):
+        theta = traced("prior(key)", self.prior, key)
+        shape = getattr(theta, "shape", type(theta).__name__)
+        if not isinstance(self.names, (tuple, list)) or shape != (len(self.names),):
             raise InputError(
-                f"names is {self.names!r} and prior(key) has shape {theta.shape}: expected a tuple "
+                f"names is {self.names!r} and prior(key) has shape {shape}: expected a tuple "
                 "with a word for each parameter, and a vector of them."
             )
-        data = jax.eval_shape(self.simulate, key, theta)
-        if len(data.shape) != 1:
+        data = traced("simulate(key, theta)", self.simulate, key, theta)
+        shape = getattr(data, "shape", type(data).__name__)
+        if isinstance(shape, str) or len(shape) != 1:
             raise InputError(
-                f"simulate(key, theta) has shape {data.shape}: expected one vector. Use "
+                f"simulate(key, theta) has shape {shape}: expected one vector. Use "
                 "jnp.ravel, or jnp.concatenate for data of several kinds."
             )
+        call = "log_density(theta, data)"
+        require_one_number(call, traced(call, self.log_density, theta, data))
         pairs = jax.jit(jax.vmap(self._pair))
 
         def sampler(rng: np.random.Generator, n: int) -> Float[np.ndarray, "n d"]:

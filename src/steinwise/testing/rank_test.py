@@ -9,6 +9,28 @@ from scipy import stats
 
 STAGES = 7  # at most, as in Gandy and Scott (2020), who grow the number of chains fourfold
 GROWTH = 4
+COARSE = 0.01  # of the interquartile range: differences that are larger count, rounded or not
+
+
+def grouped(values: Float[np.ndarray, "n k"], rounding: float) -> Float[np.ndarray, "n k"]:
+    """Ranks within each row that are equal where rounding alone may tell two values apart.
+
+    Neighbours are equal if they differ by less than `rounding` times the larger one, and by less
+    than `COARSE` of the spread of all values. The rule treats all values of a row alike, so they
+    stay exchangeable, and p-values exact.
+    """
+    finite = values[np.isfinite(values)]
+    spread = np.subtract(*np.quantile(finite, [0.75, 0.25])) if finite.size else 0.0
+    order = values.argsort(axis=1)
+    ascending = np.take_along_axis(values, order, axis=1)
+    low, high = ascending[:, :-1], ascending[:, 1:]
+    with np.errstate(invalid="ignore"):  # of infinite values, which are equal to themselves
+        allowed = np.fmin(rounding * np.maximum(np.abs(low), np.abs(high)), COARSE * spread)
+        steps_up = (low != high) & (high - low > allowed)
+    groups = np.zeros(values.shape)
+    numbers = np.concatenate([np.zeros((len(values), 1)), steps_up.cumsum(axis=1)], axis=1)
+    np.put_along_axis(groups, order, numbers, axis=1)
+    return groups
 
 
 def uniform_ranks(
