@@ -1,11 +1,17 @@
-"""What the pages name exists: files, commands, tests, extras, public names; and one version."""
+"""What the pages name exists: files, commands, tests, extras, public names; and one version.
+
+And the site shows what was written: no line of a page, and no docstring, means something else to
+Sphinx.
+"""
 
 import importlib.util
+import inspect
 import re
 import tomllib
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -19,6 +25,8 @@ PAGES = sorted(
 )
 USERS_FILES = {"model.py", "FILE.py"}  # on the user's disk, not here
 
+FENCED = re.compile(r"^```(.*?)^```", re.MULTILINE | re.DOTALL)
+
 each_page = pytest.mark.parametrize(
     "page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES]
 )
@@ -26,11 +34,11 @@ each_page = pytest.mark.parametrize(
 
 def code_of(page: Path) -> Iterator[str]:
     """Blocks that are neither Python, which `make test-docs` runs, nor Sphinx's; and spans."""
-    text, fences = page.read_text("utf-8"), re.compile(r"^```(.*?)^```", re.MULTILINE | re.DOTALL)
-    for block in fences.findall(text):
+    text = page.read_text("utf-8")
+    for block in FENCED.findall(text):
         if not block.startswith(("python", "{")):
             yield from block.splitlines()[1:]
-    text = fences.sub("", text)
+    text = FENCED.sub("", text)
     yield from re.findall(r"^ {4,}(.*)$", text, re.MULTILINE)
     for span in re.findall(r"`([^`]+)`", text):
         yield " ".join(span.split())
@@ -124,6 +132,28 @@ def test_public_names_exist(page: Path) -> None:
                 found = getattr(found, name)
                 if not isinstance(found, type | type(sw)):  # fields of results are made later
                     break
+
+
+@each_page
+def test_no_line_is_a_comment(page: Path) -> None:
+    """Catches a sentence that is wrapped before a %: the site would leave out the rest of it."""
+    text = FENCED.sub("", page.read_text("utf-8"))
+    assert not re.findall(r"^(?:%|\+\+\+).*", text, re.MULTILINE)
+
+
+def test_docstrings_of_properties_are_whole() -> None:
+    """Catches a colon in the first line: the site would take what is before it for a type."""
+    pages = [page.read_text("utf-8") for page in ROOT.glob("docs/api/*.md")]
+    names = [name for page in pages for name in re.findall(r"autoclass:: (\S+)", page)]
+    assert names
+    torn = []
+    for name in names:
+        for member, found in inspect.getmembers(resolve_name(name)):
+            is_property = isinstance(found, property | cached_property)
+            first_line = (inspect.getdoc(found) or "").partition("\n")[0]
+            if is_property and ":" in re.sub(r"`[^`]*`", "", first_line):
+                torn.append(f"{name}.{member}")
+    assert not torn
 
 
 def test_the_version_is_the_same_everywhere() -> None:

@@ -173,8 +173,10 @@ ROLES_OF_ONE: dict[tuple[str, str], Role] = {
     ("testing.SimulatedModel", "names"): roles.TUPLE_OF_NAMES,
     ("testing.SimulatedModel", "prior"): replace(roles.FUNCTION, good=roles.simulated),
     ("testing.SimulatedModel", "simulate"): replace(roles.FUNCTION, good=roles.simulated),
+    ("testing.assert_calibrated", "model"): roles.SIMULATED_MODEL,
     ("testing.assert_invariant", "functions"): roles.FUNCTIONS_OF_A_POINT,
     ("testing.assert_invariant", "target"): roles.EXACT_TARGET,
+    ("testing.assert_posterior_step", "model"): roles.SIMULATED_MODEL,
     ("testing.check_calibration", "model"): roles.SIMULATED_MODEL,
     ("testing.check_invariance", "functions"): roles.FUNCTIONS_OF_A_POINT,
     ("testing.check_invariance", "target"): roles.EXACT_TARGET,
@@ -182,8 +184,8 @@ ROLES_OF_ONE: dict[tuple[str, str], Role] = {
     ("thin", "draws"): roles.PLACES,
 }
 
-# has a default for draws that bring their own; plain draws need it
-BROUGHT = "target"
+# have a default, or follow one that has, for draws that bring their own; plain draws need them
+BROUGHT = ("target", "m")
 
 # What no bad value is passed to, and why.
 # records that the library makes, and a table that it looks up methods in
@@ -211,7 +213,12 @@ CONSTRUCTORS = (
 )
 INTERNAL = {"step", "conditional_draw"}  # of samplers: called under jit
 # **options of the one are arguments of the other
-FORWARDED = {"assert_fits": "check", "testing.assert_invariant": "testing.check_invariance"}
+FORWARDED = {
+    "assert_fits": "check",
+    "testing.assert_calibrated": "testing.check_calibration",
+    "testing.assert_invariant": "testing.check_invariance",
+    "testing.assert_posterior_step": "testing.check_posterior_step",
+}
 GAUSSIAN = sw.Gaussian(np.zeros(roles.D), np.eye(roles.D))
 
 
@@ -276,7 +283,7 @@ def _entrance(name: str, function: Callable, owner: str = "") -> Entrance:
         name,
         call,
         {key: _role(name, one) for key, one in parameters.items()},
-        tuple(key for key, one in parameters.items() if key == BROUGHT or one.default is one.empty),
+        tuple(key for key, one in parameters.items() if key in BROUGHT or one.default is one.empty),
     )
 
 
@@ -285,7 +292,7 @@ def _role(entrance: str, parameter: inspect.Parameter) -> Role | None:
         role = choice(*get_args(parameter.annotation))
     else:
         role = ROLES_OF_ONE.get((entrance, parameter.name)) or ROLES.get(parameter.name)
-    may_be_none = parameter.default is None and parameter.name != BROUGHT
+    may_be_none = parameter.default is None and parameter.name not in BROUGHT
     return role.or_none() if role is not None and may_be_none else role
 
 

@@ -271,7 +271,7 @@ MEAN = Role(
 )
 SUPPORT = Role(
     sw.support.real,
-    refused(None, 3, "positive", [], {}, X, object(), ["real"], {"a": 3}, words=("support is",))
+    refused(None, 3, "positive", [], X, object(), ["real"], {"a": 3}, words=("support is",))
     + refused({1.5: sw.support.real}, {None: sw.support.real}, words=("support has the key",)),
 )
 WHOLE_END = Role(

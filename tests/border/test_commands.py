@@ -125,7 +125,7 @@ ROWS: dict[str, list[tuple[str, tuple[str, ...]]]] = {
     "coordinates": [
         *(
             (given, ("there is no coordinate", "x[1]"))
-            for given in ("x", "", ",,", "0,0", "x[0],y")
+            for given in ("z", "", ",,", "0,0", "x[0],y")
         ),
         *((given, (given,)) for given in ("0", "-1")),
     ],

@@ -123,7 +123,7 @@ def gains_and_statistics(n):
         with warnings.catch_warnings(action="ignore", category=sw.SteinwiseWarning):
             result = sw.check(draws, target, method="kccsd", seed=seed)  # warns: nothing learned
         losses = np.array([(row.marginal_loss, row.validation_loss) for row in result.learned])
-        runs.append((losses[:, 0] - losses[:, 1], result.statistic))
+        runs.append((losses[:, 0] - losses[:, 1], result.discrepancy))
     gains, statistics = zip(*runs, strict=True)
     return np.array(gains), np.array(statistics)
 

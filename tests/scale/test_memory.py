@@ -184,6 +184,21 @@ def test_evaluations_are_kept_to(method: str) -> None:
     assert f"one in {step} draws was tested" in " ".join(result.notes)
 
 
+@pytest.mark.filterwarnings("ignore::steinwise.SteinwiseWarning")
+def test_a_budget_is_used() -> None:
+    """Catches 50 of 2500 draws, each at the price of the most that its lines may take."""
+    draws = np.random.default_rng(0).normal(size=(2500, 5))
+    target = sw.Target(lambda x: -0.5 * jnp.sum(x**2) - jnp.sum(jnp.cosh(0.3 * x[1:] * x[:-1])))
+    result = sw.check(draws, target, evaluations=20_000, n_bootstrap=199)
+    evaluations = result.findings.evaluations
+    assert evaluations is not None
+    spent = result.draws.n_draws * len(result.findings.coordinates) * evaluations
+    assert 10_000 < spent < 25_000
+    assert result.draws.n_draws > 400
+    small = sw.check(draws, target, evaluations=2000, n_bootstrap=199)
+    assert small.draws.n_draws >= 40
+
+
 def test_a_budget_that_suffices_changes_nothing() -> None:
     target = sw.Gaussian(np.zeros(3), np.eye(3))  # costs nothing
     free = sw.check(normal(), target, evaluations=1)
@@ -192,7 +207,11 @@ def test_a_budget_that_suffices_changes_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("evaluations", "expected"),
-    [(1000, "draws are left, and at least 20"), (0, "at least 1"), ("many", "expected a number")],
+    [
+        (100, "draws? (is|are) left, and at least 20"),
+        (0, "at least 1"),
+        ("many", "expected a number"),
+    ],
 )
 def test_a_budget_that_is_too_small_is_answered(evaluations: Any, expected: str) -> None:
     with pytest.raises(sw.InputError, match=expected):
@@ -211,8 +230,10 @@ def test_ten_thousand_coordinates() -> None:
         return -y
 
     target = sw.Target(lambda x: -0.5 * jnp.sum(x**2), lines=line)
-    result = sw.check(draws, target, coordinates=[3, 7, 9000], n_bootstrap=199, independent=True)
-    assert [c.name for c in result.flagged] == ["x[7]"]
+    names = [f"theta{j}" for j in range(d)]  # or a note asks whether the draws are turned
+    options: dict[str, Any] = {"coordinates": [3, 7, 9000], "n_bootstrap": 199}
+    result = sw.check(draws, target, names=names, independent=True, **options)
+    assert [c.name for c in result.flagged] == ["theta7"]
 
 
 # -- precision -------------------------------------------------------------------------------------

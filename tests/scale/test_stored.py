@@ -215,7 +215,8 @@ def test_an_interruption_leaves_the_verdict_on_the_draws_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Catches batches that were begun and are counted as whole."""
-    monkeypatch.setattr(slab_pass, "SLAB_LINES", 128)
+    for limit in ("SLAB_LINES", "MORE_SLAB_LINES"):
+        monkeypatch.setattr(slab_pass, limit, 128)
     draws = normal(1280, 2) + 0.3
     target = sw.Target.from_score(Interrupted(draws[700, 0]))
     with pytest.warns(sw.SteinwiseWarning, match="rests on the first 660 of 1280 draws"):
