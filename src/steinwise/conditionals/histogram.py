@@ -47,7 +47,7 @@ class Histogram(AbstractConditional):
     ----------
     bins
         Number of bins. The paper does not give it; 10, 20 and 40 bins find Laplace draws for a
-        normal target equally often (benchmarks/README.md).
+        normal target equally often (see the page on benchmarks).
     hidden
         Number of sigmoid units, 15 in the paper.
     epochs

@@ -50,8 +50,12 @@ class MixtureDensity(AbstractConditional):
 
     Parameters
     ----------
-    components, hidden, epochs
-        Numbers of normals, of tanh units, and of steps of Adam, each on all training draws.
+    components
+        Number of normals.
+    hidden
+        Number of tanh units.
+    epochs
+        Steps of Adam, each on all training draws.
     learning_rate
         Of Adam.
 
