@@ -91,7 +91,11 @@ def label_axes(ax: "Axes", title: str, x: str, y: str) -> None:
 def legend(figure: "Figure", note: str) -> None:
     """Put the legend next to the axes, and a note on what the figure is based on below it."""
     figure.legend(loc="outside right upper", fontsize=9, frameon=False)
-    figure.text(0.995, 0.02, note, ha="right", va="bottom", fontsize=8, color=GREY)
+    # a legend without entries, as mere text would get no room of its own
+    below = figure.legend(
+        handles=[], loc="outside right lower", title=note, title_fontsize=8, frameon=False
+    )
+    below.get_title().set_color(GREY)
 
 
 def log_ticks(ax: "Axes", values: Sequence[int]) -> None:
