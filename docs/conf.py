@@ -6,6 +6,7 @@ show without a script.
 
 import html
 import re
+import sys
 
 import steinwise
 
@@ -13,6 +14,9 @@ project = "steinwise"
 author = "the steinwise developers"
 project_copyright = author
 release = version = steinwise.__version__
+
+# autodoc finds docstrings of data only in what is a module under the name that the page gives
+sys.modules["steinwise.support"] = steinwise.support
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["pictures"]
@@ -27,6 +31,7 @@ html_static_path = ["style"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False
+html_use_index = html_domain_indices = False  # long lists that no page links to
 html_show_search_summary = False  # excerpts are fetched, which a browser refuses for local files
 
 autodoc_member_order = "bysource"
@@ -64,6 +69,16 @@ def visit_block(translator, node):
     raise nodes.SkipNode
 
 
+def without_last_empty_line(app, doctree):  # noqa: ARG001
+    """End blocks of code at their last line: examples have an empty one, which doctest needs."""
+    from docutils import nodes
+
+    for block in doctree.findall(nodes.literal_block):
+        block.rawsource = block.rawsource.rstrip("\n")
+        block[:] = [nodes.Text(block.rawsource)]
+
+
 def setup(app):
+    app.connect("doctree-read", without_last_empty_line)
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
     return {"parallel_read_safe": True}
