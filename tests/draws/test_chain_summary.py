@@ -50,3 +50,26 @@ def test_an_enormous_draw_is_no_trouble(samples: Samples, monkeypatch: pytest.Mo
     )
     assert np.isfinite(short.autocorrelation_times).all()
     assert short.autocorrelation_times[2] >= 1
+
+
+@pytest.mark.parametrize("stretches", [6000, 1500])
+def test_quantities_that_leave_out_draws_are_judged_by_the_rest(
+    samples: Samples, monkeypatch: pytest.MonkeyPatch, stretches: int
+) -> None:
+    """Catches draws that are left out and yet count: as slow moves, or as a start far away."""
+    monkeypatch.setattr(chain_summary, "MOST_ENTRIES", 4 * 6 * stretches)
+    out = 1201  # of each chain, within a stretch
+
+    def with_a_strange_start(start: int, x: np.ndarray, _: np.ndarray | None) -> np.ndarray:
+        row = np.arange(start, start + len(x)) % 6000
+        return np.where(row[:, None] < out, np.nan, x)
+
+    summary = summarise_chains(samples, with_a_strange_start)
+    rest = Samples.of(samples.values[:, out:])
+    monkeypatch.setattr(chain_summary, "MOST_ENTRIES", 2**22)
+    expected = summarise_chains(rest, lambda _start, x, _scores: x).autocorrelation_times
+    np.testing.assert_allclose(summary.autocorrelation_times, expected, rtol=0.1)
+    left_out = out * stretches // 6000
+    means = summary.stretch_means[..., 4:]
+    rest_means = means[:, left_out + 1 :].mean(axis=1)
+    np.testing.assert_allclose(means[:, left_out // 2], rest_means, rtol=1e-9)

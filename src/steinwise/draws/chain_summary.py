@@ -39,7 +39,7 @@ def summarise_chains(
     """Summarise chains in one pass over the draws.
 
     `averaged(start, rows, scores)` gives the quantities whose means a statistic takes, one row per
-    draw; the scores are None unless they are known.
+    draw, NaN where it leaves out a draw; the scores are None unless they are known.
     """
     coordinates = evenly_spaced_indices(samples.dim, MOST_COLUMNS)
     centre = samples.evenly_spaced(CENTRE_DRAWS)[:, coordinates].mean(axis=0)
@@ -47,6 +47,7 @@ def summarise_chains(
     first = np.arange(1)
     known = None if samples.scores is None else take_rows(samples.scores, first)
     origin = columns(0, samples.take(first), known)[0]
+    origin = np.where(np.isnan(origin), 0.0, origin)
     most = max(1, MOST_ENTRIES // (samples.n_chains * len(origin)))
     stretches = min(samples.n_draws, most)
     bounds = even_bounds(samples.n_chains, samples.n_draws, stretches)
@@ -63,13 +64,17 @@ def summarise_chains(
             square_sums[touched] += slab_square_sums
         first_draws.append(slab_first_draws)
     shape = samples.n_chains, stretches, len(origin)
-    means = (sums / np.diff(bounds)[:, None]).reshape(shape)
+    lengths = np.diff(bounds)[:, None]
+    means = (sums / lengths).reshape(shape)
     averaged_means = means[..., 2 * len(coordinates) :]
-    times = autocorrelation_times(averaged_means)
+    squares = None
     if square_sums is not None:
+        squares = square_sums.reshape(shape)[..., 2 * len(coordinates) :]
+    _fill_left_out(averaged_means, squares, lengths.reshape(*shape[:2], 1))
+    times = autocorrelation_times(averaged_means)
+    if squares is not None:
         # the time of stretch means, from stretches to draws: tau = draws per stretch * tau_means
         # * var(means) / var(draws)
-        squares = square_sums.reshape(shape)[..., 2 * len(coordinates) :]
         share = _share_between(averaged_means, squares, samples.n_draws)
         times = times * share * samples.n_draws / stretches
     return ChainSummary(
@@ -78,6 +83,23 @@ def summarise_chains(
         np.concatenate(first_draws).reshape(samples.n_chains, stretches, -1),
         samples.n_draws / stretches,
     )
+
+
+def _fill_left_out(
+    means: Float[np.ndarray, "chain stretch q"],
+    square_sums: Float[np.ndarray, "chain stretch q"] | None,
+    lengths: Int[np.ndarray, "chain stretch 1"],
+) -> None:
+    """Put the mean of the rest of its chain, without spread, where draws are left out."""
+    left_out = np.isnan(means)
+    if not left_out.any():
+        return
+    rest = np.maximum((~left_out).sum(axis=1, keepdims=True), 1)
+    level = np.where(left_out, 0.0, means).sum(axis=1, keepdims=True) / rest
+    np.copyto(means, level, where=left_out)
+    if square_sums is not None:
+        with np.errstate(over="ignore"):
+            np.copyto(square_sums, lengths * level**2, where=left_out)
 
 
 def _share_between(

@@ -1,10 +1,13 @@
 """What `sw.check` with nothing else said gives its user."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import stats
 
 import steinwise as sw
+from benchmarks import simulate
 
 TARGET = sw.Gaussian(np.zeros(3), np.eye(3))
 NAMES = ["mu", "log_sigma", "theta[0]"]
@@ -108,3 +111,13 @@ def test_the_transported_stand_in_gives_the_value_of_kccsd() -> None:
     assert [c.name for c in result.flagged] == ["x[0]"]
     with pytest.raises(sw.InputError, match="bins is 7"):
         sw.conditionals.Transported(bins=7)
+
+
+def test_a_direction_that_fits_the_start_of_a_chain_is_no_warm_up() -> None:
+    """Catches directions that count as slow or moved by the draws they were learned from."""
+    d, rho = 300, 0.5
+    draws = simulate.autoregressive(np.random.default_rng(0), np.full(d, rho), 4, 500)
+    with warnings.catch_warnings(action="error"):
+        found = sw.check(draws, sw.Gaussian(np.zeros(d), np.eye(d)), effort="quick")
+    assert found["direction 1"].name.startswith("direction 1")
+    assert found.draws.autocorrelation_time < 2 * (1 + rho) / (1 - rho)

@@ -158,12 +158,18 @@ class TransportedStatistic(AbstractStatistic):
     def _normal_scores(
         self, start: int, x: Float[np.ndarray, "m d"], chosen: Int[np.ndarray, " k"]
     ) -> Float[np.ndarray, "m k"]:
-        """Where consecutive draws stand on some of the lines of all sets."""
+        """Where consecutive draws stand on some of the lines of all sets.
+
+        NaN for draws that lines were learned from: a direction in which the start of a chain
+        happens to spread fits it too well, which would pass for a start far away.
+        """
+        rows = np.arange(start, start + len(x))
         parts, first = [], 0
         for lines in self.line_sets:
             last = first + len(lines.labels)
             some = chosen[(chosen >= first) & (chosen < last)] - first
-            parts.append(lines.normal_scores(start, x, some))
+            scores = lines.normal_scores(start, x, some)
+            parts.append(np.where(lines.tested(rows)[:, None] > 0, scores, np.nan))
             first = last
         return np.concatenate(parts, axis=1)
 
