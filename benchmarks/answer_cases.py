@@ -131,18 +131,29 @@ def from_fit(name: str, rng: np.random.Generator, *, full_rank: bool) -> np.ndar
     return mean + rng.normal(size=(N_DRAWS, len(mean))) @ root.T
 
 
-def from_pathfinder(name: str, rng: np.random.Generator) -> np.ndarray:
-    """Draws of BlackJAX's Pathfinder, from a start of their own."""
+@cache
+def _pathfinder(name: str) -> Callable[[Any, Any], Any]:
+    """Compiled draws of BlackJAX's Pathfinder, from a key and a start."""
     import jax
     from blackjax.vi import pathfinder
 
-    given = target(name)
+    log_density = target(name).log_density
+
+    def draws(key, start):
+        fit_key, key = jax.random.split(key)
+        state, _ = pathfinder.approximate(fit_key, log_density, start)
+        return pathfinder.sample(key, state, N_DRAWS)[0]
+
+    return jax.jit(draws)
+
+
+def from_pathfinder(name: str, rng: np.random.Generator) -> np.ndarray:
+    """Draws of BlackJAX's Pathfinder, from a start of their own."""
+    import jax
+
     with jax.enable_x64(True):
-        start = rng.normal(size=given.d)
-        keys = jax.random.split(jax.random.key(int(rng.integers(2**31))))
-        state, _ = pathfinder.approximate(keys[0], given.log_density, start)
-        draws, _ = pathfinder.sample(keys[1], state, N_DRAWS)
-    return np.asarray(draws)
+        start = rng.normal(size=target(name).d)
+        return np.asarray(_pathfinder(name)(jax.random.key(int(rng.integers(2**31))), start))
 
 
 @cache
