@@ -40,5 +40,5 @@ def plot_mode_path(path: ModePath) -> "Figure":
     handles, labels = (
         a + b for a, b in zip(*(x.get_legend_handles_labels() for x in (ax, counts)), strict=True)
     )
-    ax.legend(handles, labels, **LEGEND)
+    ax.legend(handles, labels, loc="upper center", **LEGEND)  # above the valley
     return figure

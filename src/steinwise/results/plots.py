@@ -156,7 +156,8 @@ def plot_null(record: CheckRecord, ax: "Axes") -> None:
     ax.set_xlabel(LABELS["statistic"])
     ax.set_ylabel(LABELS["bootstraps"])
     ax.set_title(wording.null_title(record.rejected, record.pvalue))
-    ax.legend(**LEGEND)
+    # in a free corner; the best one is looked for among all bars, which may take seconds
+    ax.legend(loc="upper center" if record.rejected else "upper right", **LEGEND)
 
 
 def plot_coordinates(record: CheckRecord, ax: "Axes") -> None:
