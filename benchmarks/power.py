@@ -14,6 +14,7 @@ lower 95 % confidence bound of the rate reaches it. Other suites:
 - ``--suite linear`` and ``--suite linear-size``: approximations whose cost is linear in n;
 - ``--suite support`` and ``--suite support-size``: bounded, discrete and mixed targets;
 - ``--suite modes`` and ``--suite modes-size``: densities with several modes;
+- ``--suite tolerance``: answers to ``tolerance=`` for draws at its very edge;
 - ``--suite models``: the claims of `sw.compare_models`;
 - ``--suite fits``: the intervals of `sw.fit_parameters`.
 
@@ -55,6 +56,7 @@ SUITES = {  # the file of the results, and the usual number of repetitions
     "modes-size": ("modes_size", 1000),
     "support": ("support", 200),
     "support-size": ("support_size", 1000),
+    "tolerance": ("tolerance", 1000),
 }
 
 

@@ -12,6 +12,7 @@ from benchmarks.polynomial_cases import POLYNOMIALS, POLYNOMIALS_SIZE
 from benchmarks.power_cases import POWER, SCORES_SIZE, SIZE, UNIFORM
 from benchmarks.rival_cases import RIVALS, RIVALS_SIZE
 from benchmarks.support_cases import SUPPORT, SUPPORT_SIZE
+from benchmarks.tolerance_cases import TOLERANCES
 
 CASES: dict[str, dict[str, Case]] = {
     "power": POWER,
@@ -34,6 +35,7 @@ CASES: dict[str, dict[str, Case]] = {
     "modes-size": MODES_SIZE,
     "support": SUPPORT,
     "support-size": SUPPORT_SIZE,
+    "tolerance": TOLERANCES,
 }
 
 
