@@ -142,7 +142,8 @@ def _pathfinder(name: str) -> Callable[[Any, Any], Any]:
     def draws(key, start):
         fit_key, key = jax.random.split(key)
         state, _ = pathfinder.approximate(fit_key, log_density, start)
-        return pathfinder.sample(key, state, N_DRAWS)[0]
+        drawn, _ = pathfinder.sample(key, state, N_DRAWS)
+        return drawn
 
     return jax.jit(draws)
 

@@ -85,7 +85,7 @@ def test_few_draws_do_not_win_because_nothing_is_found_in_them():
     assert not by_name["few"].rejected
     assert _names(found) == ["many", "few"]
     assert found.ranking[0].verdict.startswith("best of these, but does not fit; x[")
-    assert found.ranking[1].verdict == "no misfit found, not told apart from the best"
+    assert found.ranking[1].verdict == "no misfit found, indistinguishable from the best"
 
 
 def test_draws_with_right_means_and_sds_do_not_win_with_a_wrong_dependence():

@@ -104,7 +104,7 @@ def test_more_draws_are_not_asked_for_where_they_need_not_help(of_b: float) -> N
     answer = judge_tolerance(errors, ("a", "b"), 0.1, 0.05, 0)
     assert (answer.answer, answer.unknown, answer.coordinate) == ("unknown", ("a",), "b")
     said = tolerance_sentence(answer)
-    assert "the errors of a cannot be told from these draws, and more draws need not help" in said
+    assert "the errors of a cannot be told from these draws, and more draws may not help" in said
     assert "sw.summary may tell them. Of the others, the worst is the " in said
     known = example_errors(mean_error=np.array([0.0, of_b]))
     expected = "too few draws" if of_b else "within"

@@ -112,7 +112,7 @@ def test_killed_and_resumed(tmp_path, at_once, monkeypatch):
     assert contents(folder) == at_once
 
 
-def wait_until(condition, seconds: float = 60) -> None:
+def wait_until(condition, seconds: float = 300) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"the condition did not become true in {seconds} s"

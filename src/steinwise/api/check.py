@@ -1,6 +1,5 @@
 """`sw.check`: draws and a density in, a verdict out."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,6 +20,7 @@ from steinwise._internal.validation import (
     require_share,
     require_whole,
 )
+from steinwise._internal.warn import warn_user
 from steinwise.api.entry import (
     enter_draws,
     enter_effort,
@@ -37,7 +37,7 @@ from steinwise.calibration.pvalues import Calibration, average_over_splits
 from steinwise.draws.coordinate_diagnostics import coordinate_diagnostics
 from steinwise.draws.samples import Samples
 from steinwise.draws.scales import coordinate_labels, coordinate_scales, label
-from steinwise.errors import InputError, SteinwiseWarning, TargetError
+from steinwise.errors import InputError, TargetError
 from steinwise.estimates.largest_error import largest_error
 from steinwise.estimates.marginals import estimate_errors, marginals
 from steinwise.estimates.tolerance import judge_tolerance
@@ -231,7 +231,7 @@ def check(
     sentences = tuple(note_text(one) for one in notes)
     for one, sentence in zip(notes, sentences, strict=True):
         if one.kind != "values only":  # a target warns of that itself
-            warnings.warn(sentence, SteinwiseWarning, stacklevel=4)
+            warn_user(sentence)
     return CheckResult(
         statistic=calibration.statistic,
         pvalue=calibration.pvalue,

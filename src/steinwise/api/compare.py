@@ -17,6 +17,7 @@ from steinwise._internal.escaping import printable
 from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import Estimator, require_estimator, require_level
+from steinwise._internal.warn import warn_user
 from steinwise.api.check import check
 from steinwise.api.entry import (
     call_named,
@@ -181,7 +182,7 @@ def compare(
     else:
         comparison = _compare_checks(chosen, scored, effort, alpha, run)
     for sentence in comparison.notes:
-        warnings.warn(sentence, SteinwiseWarning, stacklevel=3)
+        warn_user(sentence)
     return comparison
 
 

@@ -12,7 +12,6 @@ approximation holds for t however near the models are to each other. Only equal 
 and these are called not told apart.
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,6 +22,7 @@ import steinwise
 from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import require_level
+from steinwise._internal.warn import warn_user
 from steinwise.api.entry import (
     call_named,
     enter_draws,
@@ -39,7 +39,7 @@ from steinwise.calibration.ranking import rank
 from steinwise.conditionals import Linear
 from steinwise.conditionals.base import refuse_target
 from steinwise.draws.samples import Samples
-from steinwise.errors import InputError, SteinwiseWarning
+from steinwise.errors import InputError
 from steinwise.methods.kccsd import KCCSD, FittedKCCSD
 from steinwise.methods.ksd import KSD, FittedKSD
 from steinwise.methods.statistics import AbstractStatistic, FeatureProduct, Mean
@@ -139,7 +139,7 @@ def compare_models(
     notes = [*(() if plan is None else plan.notes), *fitted.notes()]
     sentences = tuple(note_text(note) for note in notes)
     for sentence in sentences:
-        warnings.warn(sentence, SteinwiseWarning, stacklevel=3)
+        warn_user(sentence)
     return Comparison(
         ranking=ranking.ranked,
         what="model",

@@ -1,6 +1,5 @@
 """Values of discrepancies from kernels and features, without a test."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.validation import Estimator, is_whole, require_estimator
+from steinwise._internal.warn import warn_user
 from steinwise.api.discrepancy_parts import (
     enter_discrepancy,
     error_and_sums,
@@ -15,7 +15,6 @@ from steinwise.api.discrepancy_parts import (
     plan_or_warn,
     warn_of_bandwidth,
 )
-from steinwise.errors import SteinwiseWarning
 from steinwise.kernels import RBF, AbstractKernel
 from steinwise.methods.fssd import FSSD
 from steinwise.methods.ksd import KSD
@@ -62,7 +61,7 @@ def ksd(
     require_estimator(estimator)
     method = KSD() if kernel is None else KSD(kernel)
     samples, density, run = enter_discrepancy(
-        method, draws, target, seed, names, independent, memory, None
+        method, draws, target, seed=seed, names=names, independent=independent, memory=memory
     )
     fitted = method.fitted(samples)
     statistic = fitted.gram(fitted.scores(density, run), run)
@@ -121,7 +120,7 @@ def fssd(
     find = is_whole(locations)
     method = FSSD(given, locations, optimise=find, null="signs")
     samples, density, run = enter_discrepancy(
-        method, draws, target, seed, names, independent, memory, None
+        method, draws, target, seed=seed, names=names, independent=independent, memory=memory
     )
     fitted = next(method.prepare(samples, density, run))
     statistic = fitted.statistic(density, run)
@@ -176,7 +175,7 @@ def rfsd(
     """
     method = RFSD(kind, features, gamma=gamma, locations=locations)
     samples, density, run = enter_discrepancy(
-        method, draws, target, seed, names, independent, memory, None
+        method, draws, target, seed=seed, names=names, independent=independent, memory=memory
     )
     statistic = method.fitted(samples).statistic(density, run)
     log_squares = statistic.log_squares()
@@ -184,13 +183,11 @@ def rfsd(
     with np.errstate(over="ignore", under="ignore"):
         value, per_coordinate = float(np.exp(log_value)), np.exp(log_squares / 2)
     if np.isfinite(log_value) and not 0 < value < np.inf:
-        warnings.warn(
+        warn_user(
             f"RPhiSD is exp({log_value:.6g}), which no float holds: the value is {value:g}. "
-            "sw.functional.rfsd_log_squares gives logarithms, which can be compared.",
-            SteinwiseWarning,
-            stacklevel=3,
+            "sw.functional.rfsd_log_squares gives logarithms, which can be compared."
         )
-    plan = plan_or_warn(samples, statistic, stacklevel=4)
+    plan = plan_or_warn(samples, statistic)
     return Discrepancy(
         value=value,
         standard_error=None if plan is None else statistic.standard_error(plan.batches),
@@ -239,7 +236,7 @@ def sksd(
     require_estimator(estimator)
     method = SlicedKSD(slices, RBF("median") if kernel is None else kernel)
     samples, density, run = enter_discrepancy(
-        method, draws, target, seed, names, independent, memory, None
+        method, draws, target, seed=seed, names=names, independent=independent, memory=memory
     )
     fitted = next(method.prepare(samples, density, run))
     statistic = fitted.statistic(density, run)

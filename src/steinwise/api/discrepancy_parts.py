@@ -1,19 +1,19 @@
 """What the functions that give the value of a discrepancy share."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from steinwise._internal.run_options import RunOptions
+from steinwise._internal.warn import warn_user
 from steinwise.api.entry import enter_draws, enter_target_of, run_options
-from steinwise.calibration.batch_plan import BatchPlan, plan_batches
+from steinwise.calibration.batch_plan import FEWEST_BATCHES, BatchPlan, plan_batches
 from steinwise.calibration.batch_sums import BatchSums
 from steinwise.calibration.batches import cut_into
 from steinwise.calibration.jackknife import standard_error
 from steinwise.draws.samples import Samples
-from steinwise.errors import SteinwiseWarning, TooFewDraws
+from steinwise.errors import TooFewDraws
 from steinwise.methods.base import AbstractFitted, AbstractMethod
 from steinwise.methods.statistics import AbstractStatistic
 from steinwise.results.wording import note_text
@@ -32,6 +32,7 @@ def enter_discrepancy(
     method: AbstractMethod,
     draws: Any,
     target: Any,
+    *,
     seed: Any,
     names: Sequence[str] | None,
     independent: bool | None,
@@ -50,17 +51,16 @@ def warn_of_bandwidth(fitted: AbstractFitted) -> None:
     """Warn of a kernel that the draws do not suit; how well a stand-in learned is for a check."""
     for one in fitted.notes():
         if one.kind == "bandwidth far":
-            warnings.warn(note_text(one), SteinwiseWarning, stacklevel=4)
+            warn_user(note_text(one))
 
 
-def plan_or_warn(
-    samples: Samples, statistic: AbstractStatistic, *, stacklevel: int
-) -> BatchPlan | None:
+def plan_or_warn(samples: Samples, statistic: AbstractStatistic) -> BatchPlan | None:
     """The batches for a standard error; None, with a warning, where there are too few draws."""
     try:
-        return plan_batches(samples, statistic.monitored_columns, most=statistic.most_batches)
+        columns, most = statistic.monitored_columns, statistic.most_batches
+        return plan_batches(samples, columns, most=most, least=FEWEST_BATCHES)
     except TooFewDraws as error:
-        warnings.warn(f"no standard error: {error}", SteinwiseWarning, stacklevel=stacklevel)
+        warn_user(f"no standard error: {error}")
         return None
 
 
@@ -68,7 +68,7 @@ def error_and_sums(
     samples: Samples, statistic: AbstractStatistic
 ) -> tuple[float | None, BatchSums]:
     """The standard error, None where there are too few draws; and the sums."""
-    plan = plan_or_warn(samples, statistic, stacklevel=5)
+    plan = plan_or_warn(samples, statistic)
     batches = cut_into(samples, statistic.most_batches) if plan is None else plan.batches
     sums = list(statistic.batch_sums(batches))
     joined = BatchSums(np.concatenate([s.values for s in sums], axis=1), batches)

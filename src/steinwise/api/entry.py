@@ -47,8 +47,7 @@ def run_options(
 
 def enter_effort(effort: Any) -> str:
     """How much a check may cost."""
-    if not isinstance(effort, str) or effort not in EFFORTS:
-        raise InputError(f"effort is {effort!r}: expected one of {EFFORTS}.")
+    require_choice("effort", effort, EFFORTS)
     return effort
 
 

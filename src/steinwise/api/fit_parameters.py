@@ -1,6 +1,5 @@
 """Parameters of a model by minimum discrepancy: no normalising constant, no draws of the model."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -8,11 +7,12 @@ import steinwise
 from steinwise._internal.notes import note
 from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.validation import require_whole
+from steinwise._internal.warn import warn_user
 from steinwise.api.entry import enter_draws, enter_method, run_options
 from steinwise.api.ksd_ranking import default_ksd
 from steinwise.conditionals import Linear
 from steinwise.conditionals.base import refuse_target
-from steinwise.errors import InputError, SteinwiseWarning
+from steinwise.errors import InputError
 from steinwise.kernels import AbstractKernel
 from steinwise.methods.kccsd import KCCSD
 from steinwise.methods.ksd import KSD
@@ -120,7 +120,7 @@ def fit_parameters(
             notes.append(note("no standard errors"))
     sentences = tuple(note_text(each) for each in notes)
     for sentence in sentences:
-        warnings.warn(sentence, SteinwiseWarning, stacklevel=3)
+        warn_user(sentence)
     return ParameterFit(
         vector=solution.theta,
         covariance=None if errors is None else errors.matrix,

@@ -93,7 +93,14 @@ def kccsd(
         standardise=standardise,
     )
     samples, density, run = enter_discrepancy(
-        method, draws, target, seed, names, independent, memory, progress
+        method,
+        draws,
+        target,
+        seed=seed,
+        names=names,
+        independent=independent,
+        memory=memory,
+        progress=progress,
     )
     if coordinates is not None:
         labels = partial(coordinate_labels, samples)

@@ -1,6 +1,5 @@
 """`sw.refresh`: draws moved towards the density, by exact steps along lines."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,10 +10,10 @@ import steinwise
 from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.options import known_options
 from steinwise._internal.validation import require_whole
+from steinwise._internal.warn import warn_user
 from steinwise.api.entry import enter_draws, enter_target, run_options
 from steinwise.api.recognition import recognised
 from steinwise.draws.scales import coordinate_labels
-from steinwise.errors import SteinwiseWarning
 from steinwise.estimates.mode_splits import wrong_split
 from steinwise.estimates.refreshing import refresh_sweeps
 from steinwise.estimates.settling import Settling, batches_for_errors
@@ -111,7 +110,7 @@ def refresh(
     if split is not None:
         sentences = (split_sentence(split), *sentences)
     for sentence in sentences:
-        warnings.warn(sentence, SteinwiseWarning, stacklevel=4)
+        warn_user(sentence)
     moved = history[-1].reshape(samples.values.shape)
     return Refreshed(
         samples=replace(samples, values=moved, scores=None, scores_of=None, refreshed=True),

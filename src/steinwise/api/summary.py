@@ -1,6 +1,5 @@
 """`sw.summary`: how far off the means, sds and quantiles of draws are, and what they should be."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.options import known_options
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import require_share, require_whole
+from steinwise._internal.warn import warn_user
 from steinwise.api.entry import enter_draws, enter_target, run_options
 from steinwise.api.recognition import recognised
 from steinwise.api.summary_functions import Function, Functions, enter_functions
@@ -23,7 +23,7 @@ from steinwise.calibration.batch_plan import FEWEST_BATCHES
 from steinwise.calibration.batches import Batches
 from steinwise.draws.samples import Samples
 from steinwise.draws.scales import coordinate_labels
-from steinwise.errors import InputError, SteinwiseWarning, TooFewDraws
+from steinwise.errors import InputError, TooFewDraws
 from steinwise.estimates.answers import (
     WRONG_MODES,
     Arrival,
@@ -159,7 +159,7 @@ def summary(
     if estimates.split is not None:
         sentences = (split_sentence(estimates.split), *sentences)
     for sentence in sentences:
-        warnings.warn(sentence, SteinwiseWarning, stacklevel=4)
+        warn_user(sentence)
     # a parameter on its own scale takes the place of the coordinate that has its name
     place = {name: q for q, name in enumerate((*samples.names, *asked.names))}
     noise = simultaneous_errors(len(place), samples, batches)

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from steinwise._internal.counting import by_count
+from steinwise._internal.escaping import listed
 from steinwise._internal.notes import Note, note
 from steinwise.calibration.pvalues import Calibration
 from steinwise.draws.input_checks import coordinate_names
@@ -222,6 +223,4 @@ def _slopes_at(
 
 
 def _named(coordinates: Sequence[int], samples: Samples) -> str:
-    names = ", ".join(samples.names[j] for j in coordinates[:NAMED])
-    more = f" and {len(coordinates) - NAMED} more" if len(coordinates) > NAMED else ""
-    return f"{names}{more}"
+    return listed([samples.names[j] for j in coordinates], NAMED)

@@ -70,7 +70,7 @@ def thin(
     memory
         The budget for the evaluation of scores.
     progress
-        Show a progress bar; by default only on a terminal.
+        Show a progress bar; by default only on a terminal and in a notebook.
 
     Returns
     -------

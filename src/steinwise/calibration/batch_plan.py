@@ -147,12 +147,17 @@ def _round_up(length: int) -> int:
     return -(-length // step) * step
 
 
+def _use(least: int) -> str:
+    """What so many batches are needed for."""
+    return "a calibrated verdict" if least >= MIN_BATCHES else "a standard error"
+
+
 def _refuse_rows(samples: Samples, batches: Batches, length: int, least: int) -> NoReturn:
     turned = samples.n < least <= samples.dim
     hint = f" There are {samples.dim} coordinates: did you mean draws.T?" if turned else ""
     raise TooFewDraws(
-        f"{samples.n} draws make {counted(batches.count, 'batch', 'batches')} of {length}: a "
-        f"calibrated verdict needs at least {least} batches, that is "
+        f"{samples.n} draws make {counted(batches.count, 'batch', 'batches')} of {length}: "
+        f"{_use(least)} needs at least {least} batches, that is "
         f"{length * least} independent draws.{hint}"
     )
 
@@ -174,8 +179,8 @@ def _refuse_chains(
     about = f"{started[0].upper()}{started[1:]} If not, about" if started else "About"
     raise TooFewDraws(
         f"{counted(samples.n_chains, 'chain')} of {samples.n_draws} draws make "
-        f"{counted(batches.count, 'batch', 'batches')} of {counted(length, 'draw')}: a calibrated "
-        f"verdict needs at least {least}. The slowest average has an autocorrelation time of "
+        f"{counted(batches.count, 'batch', 'batches')} of {counted(length, 'draw')}: "
+        f"{_use(least)} needs at least {least}. The slowest average has an autocorrelation time of "
         f"{time:.3g} draws, so these are worth about {samples.n / time:.0f} independent draws. "
         f"{about} {per_chain} draws in {'it' if samples.n_chains == 1 else 'each of them'} would "
         f"do. "

@@ -10,7 +10,7 @@ whenever they do. So it does not matter that the largest estimate was picked out
 
 import numpy as np
 
-from steinwise.estimates.marginals import explained
+from steinwise.estimates.marginals import known_errors
 from steinwise.estimates.moments import MomentErrors
 from steinwise.estimates.tolerance import QUANTITIES, largest_t
 from steinwise.results.largest_error import ErrorEstimates, LargestError
@@ -38,8 +38,7 @@ def largest_error(
     alpha
         The probability with which the interval may miss the largest error.
     """
-    known = np.zeros(len(names), bool) if errors is None else explained(errors)
-    unknown = tuple(name for name, ok in zip(names, known, strict=True) if not ok)
+    known, unknown = known_errors(errors, names)
     if errors is None or not known.any():
         return LargestError(alpha, None, 0.0, None, "", "mean", unknown)
     ratios = errors.sd_ratio[known]

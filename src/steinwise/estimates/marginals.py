@@ -1,5 +1,7 @@
 """Mean and sd of each coordinate as drawn, and of the target: what goes with a verdict."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Bool, Float
 
@@ -103,6 +105,14 @@ def explained(errors: MomentErrors) -> Bool[np.ndarray, " d"]:
     uncertain = 2 * np.maximum(errors.mean_error_se, errors.sd_ratio_se) / size
     known = (unexplained <= MOST_UNEXPLAINED) & np.isfinite(errors.corrected_sd)
     return known & (uncertain <= MOST_UNCERTAIN)
+
+
+def known_errors(
+    errors: MomentErrors | None, names: Sequence[str]
+) -> tuple[Bool[np.ndarray, " d"], tuple[str, ...]]:
+    """The coordinates whose errors are known, and the names of the others."""
+    known = np.zeros(len(names), bool) if errors is None else explained(errors)
+    return known, tuple(name for name, ok in zip(names, known, strict=True) if not ok)
 
 
 def marginals(errors: MomentErrors) -> list[Marginal | None]:

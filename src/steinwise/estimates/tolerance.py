@@ -22,7 +22,7 @@ from scipy.special import stdtrit
 from steinwise._internal.memory import chunks
 from steinwise._internal.random import stream
 from steinwise.calibration.jackknife import jackknife_errors
-from steinwise.estimates.marginals import explained
+from steinwise.estimates.marginals import known_errors
 from steinwise.estimates.moments import MomentErrors
 from steinwise.results.tolerance import Answer, Quantity, ToleranceAnswer
 
@@ -53,8 +53,7 @@ def judge_tolerance(
     seed
         Of the random signs.
     """
-    known = np.zeros(len(names), bool) if errors is None else explained(errors)
-    unknown = tuple(name for name, ok in zip(names, known, strict=True) if not ok)
+    known, unknown = known_errors(errors, names)
     if errors is None or not known.any():
         nothing = {"coordinate": "", "error": np.nan, "low": np.nan, "high": np.nan}
         return ToleranceAnswer(

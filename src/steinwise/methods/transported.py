@@ -129,11 +129,11 @@ class Transported(AbstractLineMethod):
         self, samples: Samples, target: AbstractTarget, space: Unconstrained, run: RunOptions
     ) -> tuple[SearchedModes | None, tuple[Note, ...]]:
         held_out = held_out_draws(samples)
-        starts = self._starts_on_line(samples, space)
-        why_not = self._why_no_search(samples, space, enough=held_out.enough)
+        numbers, starts = held_out.numbers(samples.n), self._starts_on_line(samples, space)
+        why_not = self._why_no_search(samples, space, len(numbers))
         if why_not:
             return None, (note("starts unused", reason=why_not),) if starts is not None else ()
-        some = held_out.numbers[evenly_spaced_indices(len(held_out.numbers), MOST_HELD_OUT)]
+        some = numbers[evenly_spaced_indices(len(numbers), MOST_HELD_OUT)]
         try:
             with run.stage(PROGRESS["modes"]):
                 found = find_modes(target, samples.take(some), starts, run.seed, run.memory)
@@ -144,7 +144,7 @@ class Transported(AbstractLineMethod):
             return None, (unused,) if starts is not None else ()
         return SearchedModes(found, held_out), ()
 
-    def _why_no_search(self, samples: Samples, space: Unconstrained, *, enough: bool) -> str:
+    def _why_no_search(self, samples: Samples, space: Unconstrained, held_out: int) -> str:
         """Why modes are not looked for; "" where they may be."""
         if not self.modes:
             return "modes off"
@@ -152,7 +152,7 @@ class Transported(AbstractLineMethod):
             return "some coordinates"
         if space.discrete.any():
             return "discrete coordinates"
-        return "" if enough else "few draws"
+        return "" if held_out >= FEWEST_HELD_OUT else "few draws"
 
     def _starts_on_line(self, samples: Samples, space: Unconstrained) -> np.ndarray | None:
         if self.starts is None:

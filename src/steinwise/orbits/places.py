@@ -23,7 +23,7 @@ from steinwise.target import AbstractTarget
 LARGEST_NORMAL_SCORE = 50.0
 # What a series may cost, in evaluations a line: few nodes take about 16, and 4 more for the lines
 # that are followed both ways. A series through a factorisation of 100 x 100 costs 30.
-DEAREST_SERIES = 20.0
+MOST_SERIES_COST = 20.0
 LINES_AT_ONCE = 2**14  # followed in one call by nodes: their arrays stay in the processor's cache
 
 
@@ -80,7 +80,7 @@ def find_places(
         return Places.of_normal_scores(-to_mean / sd)
     u, evaluations, ends = np.full(positions.shape, np.nan), 0.0, 0
     may_be_normal = np.ones(positions.shape, bool)
-    series = target.line_series(x, directions, ORDER, DEAREST_SERIES) if len(x) else None
+    series = target.line_series(x, directions, ORDER, MOST_SERIES_COST) if len(x) else None
     if series is not None:
         found = places_from_series(series.coefficients)
         trusted, checks = SeriesComparison(series, found, positions, ranges).trusted()

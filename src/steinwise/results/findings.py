@@ -43,7 +43,7 @@ class Findings(HasContributions):
     """What a method makes of its calibrated statistic."""
 
     coordinates: tuple[CoordinateResult, ...]  # in the order of the draws, directions last
-    detectable: Effect | None = None  # in one coordinate, with power 0.8
+    detectable: Effect | None = None  # in one coordinate, with `POWER`
     effort: EffortSpent | None = None  # None where there are only scores
     evaluations: float | None = None  # of the target on a line through a draw, on average
     pit: Float[np.ndarray, "n c"] | None = None  # F_ij(x_ij), uniform when the draws fit

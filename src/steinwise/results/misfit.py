@@ -13,6 +13,7 @@ CLOSE = 0.2  # sds: an error that may be larger is not said to be none
 # Two standard errors of an sd ratio, as a share of it, from which the expected sd is a rough
 # estimate: not even the first of its two digits is sure.
 ROUGH = 0.25
+POWER = 0.8  # with which a test would have found the smallest effects that it reports
 
 
 class Effect(NamedTuple):

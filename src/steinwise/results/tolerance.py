@@ -15,7 +15,7 @@ class ToleranceAnswer:
     by more, by intervals that hold for all coordinates together at level alpha. "within": none is,
     at level alpha. "too few draws": all errors can be estimated, and more draws would tell whether
     one of them is. "unknown": none is seen beyond, but some errors cannot be estimated from these
-    draws, or not well enough, and more draws need not help.
+    draws, or not well enough, and more draws may not help.
 
     The worst error is that of `quantity` ("mean" or "sd") of `coordinate`; for an sd, the error is
     its ratio to the target's less 1.

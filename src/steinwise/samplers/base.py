@@ -69,7 +69,7 @@ class AbstractSampler(eqx.Module):
         seed
             An integer or a JAX key.
         progress
-            Show a progress bar; by default only on a terminal.
+            Show a progress bar; by default only on a terminal and in a notebook.
 
         Returns
         -------

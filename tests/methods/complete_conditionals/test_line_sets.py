@@ -13,13 +13,13 @@ from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.batches import cut_by_length
 from steinwise.draws.samples import Samples
 from steinwise.methods.complete_conditionals.line_sets import direction_lines, most_directions
-from steinwise.methods.complete_conditionals.statistic import TransportedStatistic
+from steinwise.methods.complete_conditionals.statistic import LineStatistic
 from steinwise.methods.transported import Transported
 
 STANDARD = sw.Gaussian(np.zeros(3), np.eye(3))
 
 
-def along_directions(statistic: TransportedStatistic) -> np.ndarray:
+def along_directions(statistic: LineStatistic) -> np.ndarray:
     """The sums of all draws, each a batch, alone."""
     batches = cut_by_length(1, statistic.samples.n, 1, independent=True)
     found = {sums.family: sums for sums in statistic.batch_sums(batches)}
@@ -40,7 +40,7 @@ def test_held_out_draws_take_no_part_in_the_test_of_directions() -> None:
     found = next(Transported().prepare(samples, target, run)).statistic(target, run)
     _, rotated = found.line_sets
     assert rotated.group == "directions"
-    np.testing.assert_array_equal(rotated.tested(np.arange(100)), np.arange(100) >= 20)
+    np.testing.assert_array_equal(rotated.held_out.tested(np.arange(100)), np.arange(100) >= 20)
     before = along_directions(found)
     moved = draws.copy()
     moved[:20] += 5.0
@@ -64,7 +64,7 @@ def test_directions_come_from_the_held_out_draws_of_every_chain_only() -> None:
     assert first is not None
     assert second is not None
     np.testing.assert_array_equal(first.directions, second.directions)
-    held = first.tested(np.arange(200)).reshape(2, 100) == 0
+    held = ~first.held_out.tested(np.arange(200)).reshape(2, 100)
     assert held[:, :20].all()
     assert not held[:, 20:].any()
     x = chains[:, :20].reshape(-1, 3)
@@ -174,8 +174,8 @@ def test_held_out_draws_stay_held_out_when_only_some_are_followed(independent: b
     fewer = samples.thinned(5)
     some = lines.thinned(5, fewer.n_chains, fewer.n_draws)
     followed = np.arange(samples.n).reshape(4, -1)[:, ::5].ravel()
-    expected = lines.tested(followed)
-    np.testing.assert_array_equal(some.tested(np.arange(fewer.n)), expected)
+    expected = lines.held_out.tested(followed)
+    np.testing.assert_array_equal(some.held_out.tested(np.arange(fewer.n)), expected)
     assert some.of_draws is not None
     again = some.scores(some.positions(fewer.take(np.arange(fewer.n))))
     np.testing.assert_allclose(some.of_draws.T, again, atol=1e-6)

@@ -13,7 +13,7 @@ from steinwise.methods.complete_conditionals import line_blocks, slab_pass
 from steinwise.methods.complete_conditionals.effects import NormalScoreSums
 from steinwise.methods.complete_conditionals.features import CONTEXTS
 from steinwise.methods.complete_conditionals.settings import BASES
-from steinwise.methods.complete_conditionals.statistic import TransportedStatistic
+from steinwise.methods.complete_conditionals.statistic import LineStatistic
 from steinwise.methods.transported import Transported
 from steinwise.target import AbstractTarget
 from tests.methods.complete_conditionals.formulas import kappa, place_product
@@ -21,9 +21,7 @@ from tests.methods.complete_conditionals.formulas import kappa, place_product
 STANDARD = sw.Gaussian(np.zeros(3), np.eye(3))
 
 
-def statistic(
-    draws: np.ndarray, target: AbstractTarget, method: Transported
-) -> TransportedStatistic:
+def statistic(draws: np.ndarray, target: AbstractTarget, method: Transported) -> LineStatistic:
     samples, run = Samples.of(draws, independent=True), RunOptions()
     return next(method.prepare(samples, target, run)).statistic(target, run)
 

@@ -18,9 +18,8 @@ from steinwise.methods.complete_conditionals.sources import (
 )
 from steinwise.methods.complete_conditionals.terms import BASE_TERMS, terms_of
 from steinwise.orbits.places import Places
-from steinwise.results.misfit import Effect
+from steinwise.results.misfit import POWER, Effect
 
-POWER = 0.8
 GRID = ndtri((np.arange(256) + 0.5) / 256)  # quantiles of N(0, 1), in place of draws
 LEAST, MOST = 1e-4, 1e4  # misfits that are looked at
 FACTOR, HALVINGS = 4.0, 9

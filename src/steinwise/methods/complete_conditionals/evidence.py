@@ -78,7 +78,7 @@ class LineFindings:
 
 
 @dataclass(frozen=True, eq=False)
-class TransportedEvidence(Evidence):
+class LineEvidence(Evidence):
     """What was found along all lines, or along those reached before an interruption."""
 
     found: tuple[LineFindings, ...]  # from scores, then from lines; of coordinates, then directions

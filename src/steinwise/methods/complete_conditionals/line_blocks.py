@@ -53,7 +53,7 @@ def line_blocks(
             if isinstance(source, FiniteOrbits):
                 dropped = []  # a coordinate that is certain given the others says nothing
             weights = WEIGHTS[lines.group] if family.endswith("alone") else (1.0, 1.0)
-            expected = source.expected_squares(settings, result.batches, lines.held_out)
+            expected = source.expected_squares(settings, result.batches, lines.held_out.first)
             block = BatchSums(
                 values,
                 result.batches,

@@ -14,7 +14,7 @@ from steinwise.methods.complete_conditionals.detectable import (
     detectable_by_simulation,
 )
 from steinwise.methods.complete_conditionals.effects import NormalScoreSums
-from steinwise.methods.complete_conditionals.evidence import LineFindings, TransportedEvidence
+from steinwise.methods.complete_conditionals.evidence import LineEvidence, LineFindings
 from steinwise.methods.complete_conditionals.line_sets import LineSet
 from steinwise.methods.complete_conditionals.outcome_sums import OutcomeSums
 from steinwise.methods.complete_conditionals.settings import alone_family, families
@@ -24,7 +24,7 @@ from steinwise.results.outcomes import OutcomeShares
 
 
 def coordinate_results(
-    evidence: TransportedEvidence,
+    evidence: LineEvidence,
     calibration: Calibration,
     samples: Samples,
     contexts: Sequence[str],
@@ -59,7 +59,7 @@ def coordinate_results(
 
 
 def _decided(
-    evidence: TransportedEvidence, group: str, contexts: Sequence[str], deciding: tuple[str, int]
+    evidence: LineEvidence, group: str, contexts: Sequence[str], deciding: tuple[str, int]
 ) -> tuple[LineFindings, str]:
     """The findings and the context of the setting that decided on a line of a group."""
     family, setting = deciding
@@ -75,7 +75,7 @@ def _decided(
 
 
 def detectable_alone(
-    evidence: TransportedEvidence,
+    evidence: LineEvidence,
     calibration: Calibration,
     samples: Samples,
     lines: LineSet,
@@ -137,7 +137,7 @@ def direction_pit(found: tuple[LineFindings, ...], kept: np.ndarray) -> np.ndarr
     """u along directions, without the draws that the directions were taken from."""
     for findings in found:
         if findings.lines.group == "directions":
-            return findings.kept[findings.lines.tested(kept) > 0]
+            return findings.kept[findings.lines.held_out.tested(kept)]
     return None
 
 

@@ -19,7 +19,7 @@ from steinwise.draws.samples import Samples
 from steinwise.draws.scales import coordinate_labels
 from steinwise.errors import InputError
 from steinwise.methods.base import AbstractFitted, AbstractMethod, Evidence
-from steinwise.methods.complete_conditionals.evidence import SourceUse, TransportedEvidence
+from steinwise.methods.complete_conditionals.evidence import LineEvidence, SourceUse
 from steinwise.methods.complete_conditionals.features import CONTEXTS
 from steinwise.methods.complete_conditionals.line_findings import (
     coordinate_pit,
@@ -45,7 +45,7 @@ from steinwise.methods.complete_conditionals.settings import available_contexts,
 from steinwise.methods.complete_conditionals.sources import FiniteOrbits
 from steinwise.methods.complete_conditionals.statistic import (
     Follow,
-    TransportedStatistic,
+    LineStatistic,
     step_between_followed,
 )
 from steinwise.methods.statistics import AbstractStatistic
@@ -235,9 +235,9 @@ class FittedLineMethod(AbstractFitted[AbstractLineMethod]):
             columns += 2 * (1 + self.modes.found.group_count)
         return columns
 
-    def statistic(self, target: AbstractTarget, run: RunOptions) -> TransportedStatistic:
+    def statistic(self, target: AbstractTarget, run: RunOptions) -> LineStatistic:
         method = self.method
-        return TransportedStatistic(
+        return LineStatistic(
             method.line_bases,
             method.score_bases,
             method.contexts,
@@ -259,8 +259,8 @@ class FittedLineMethod(AbstractFitted[AbstractLineMethod]):
 
     def test(
         self, statistic: AbstractStatistic, batches: Batches, n_bootstrap: int, seed: object
-    ) -> TransportedEvidence:
-        assert isinstance(statistic, TransportedStatistic)
+    ) -> LineEvidence:
+        assert isinstance(statistic, LineStatistic)
         return statistic.test(batches, n_bootstrap, seed)
 
     def findings(
@@ -271,8 +271,8 @@ class FittedLineMethod(AbstractFitted[AbstractLineMethod]):
         plan: BatchPlan,
         alpha: float,
     ) -> Findings:
-        assert isinstance(statistic, TransportedStatistic)
-        assert isinstance(evidence, TransportedEvidence)
+        assert isinstance(statistic, LineStatistic)
+        assert isinstance(evidence, LineEvidence)
         leading = evidence.leading
         use = leading[0].use
         kept, samples = use.kept, use.samples
@@ -298,8 +298,8 @@ class FittedLineMethod(AbstractFitted[AbstractLineMethod]):
 
     def _modes(
         self,
-        statistic: TransportedStatistic,
-        evidence: TransportedEvidence,
+        statistic: LineStatistic,
+        evidence: LineEvidence,
         calibration: Calibration,
         alpha: float,
     ) -> ModesFound | None:
@@ -309,7 +309,7 @@ class FittedLineMethod(AbstractFitted[AbstractLineMethod]):
         return modes_found(*given, statistic.target, alpha, statistic.run)
 
     def _effort(
-        self, statistic: TransportedStatistic, use: SourceUse, *, ends: bool
+        self, statistic: LineStatistic, use: SourceUse, *, ends: bool
     ) -> EffortSpent | None:
         """What was looked at; None where there is no more to look at than scores."""
         if use.source.name != "scores":

@@ -45,6 +45,24 @@ class Rotation:
         return (x - self.mean) @ (self.vectors / self.sd[:, None])
 
 
+class HeldOut(NamedTuple):
+    """The first of every so many draws, from which directions and modes are learned; or none."""
+
+    first: int = 0
+    period: int = 1
+
+    def tested(self, numbers: Int[np.ndarray, "*shape"]) -> Bool[np.ndarray, "*shape"]:
+        """Whether draws are none of these, by the draws' numbers."""
+        return numbers % self.period >= self.first
+
+    def numbers(self, n: int) -> Int[np.ndarray, " m"]:
+        """These, of n draws."""
+        return np.nonzero(~self.tested(np.arange(n)))[0]
+
+
+NONE_HELD_OUT = HeldOut()
+
+
 @dataclass(frozen=True, eq=False)
 class LineSet:
     """Lines through every draw, and the other coordinates as seen from each line."""
@@ -57,8 +75,7 @@ class LineSet:
     normal_map: NormalMap  # of the positions on each line
     scores: NormalScores  # of all positions, to see the others by
     rotation: Rotation | None = None
-    held_out: int = 0  # at the start of every `period` draws
-    period: int = 1
+    held_out: HeldOut = NONE_HELD_OUT
     # the normal scores of all draws, where these are in memory and all of them set the scale
     of_draws: Float[np.ndarray, "q n"] | None = None
 
@@ -87,10 +104,6 @@ class LineSet:
         assert self.rotation is not None
         return self.rotation.vectors[:, self.own] / self.rotation.sd[:, None]
 
-    def tested(self, rows: Int[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-        """1, or 0 for a draw that is held out, by the draws' numbers."""
-        return (rows % self.period >= self.held_out).astype(float)
-
     def along(self, gradients: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n c"]:
         """The slopes along the lines, from gradients."""
         if self.directions.ndim == 1:
@@ -101,12 +114,13 @@ class LineSet:
         """For every step-th draw of each chain, of which each then has `draws`."""
         if step == 1:
             return self
-        held_out, of_draws = -(-self.held_out // step), self.of_draws
+        of_draws = self.of_draws
         if of_draws is not None:
             by_chain = of_draws.reshape(len(of_draws), chains, -1)[..., ::step]
             of_draws = by_chain.reshape(len(of_draws), -1)
-        whole = chains if self.period > draws * step else 1  # held out of all chains as one
-        return replace(self, held_out=held_out, period=whole * draws, of_draws=of_draws)
+        whole = chains if self.held_out.period > draws * step else 1  # all chains as one
+        held_out = HeldOut(-(-self.held_out.first // step), whole * draws)
+        return replace(self, held_out=held_out, of_draws=of_draws)
 
     def part(self, lines: slice) -> "LineSet":
         """Some of the lines."""
@@ -174,28 +188,10 @@ def most_directions(d: int) -> int:
     return 0 if d == 1 else min(d, MOST_DIRECTIONS)
 
 
-class HeldOut(NamedTuple):
-    """The draws that directions and modes are learned from: the first of every `period` of them."""
-
-    first: int
-    period: int
-    numbers: Int[np.ndarray, " m"]
-
-    @property
-    def enough(self) -> bool:
-        return len(self.numbers) >= FEWEST_HELD_OUT
-
-    def tested(self, numbers: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
-        """Whether draws are none of these, by the draws' numbers."""
-        return numbers % self.period >= self.first
-
-
 def held_out_draws(samples: Samples) -> HeldOut:
     """The first fifth of every chain, or of all draws where these are independent."""
     length = samples.n if samples.independent else samples.n_draws
-    held = int(HELD_OUT * length)
-    starts = np.arange(0, samples.n, length)
-    return HeldOut(held, length, (starts[:, None] + np.arange(held)).ravel())
+    return HeldOut(int(HELD_OUT * length), length)
 
 
 def direction_lines(
@@ -207,10 +203,10 @@ def direction_lines(
     is none, since a direction without correlation shows nothing that its coordinates do not.
     """
     held_out = held_out_draws(samples)
-    numbers = held_out.numbers
+    numbers = held_out.numbers(samples.n)
     moved = np.arange(samples.dim) if discrete is None else np.flatnonzero(~discrete)
     d = len(moved)
-    if most_directions(d) == 0 or not held_out.enough:
+    if most_directions(d) == 0 or len(numbers) < FEWEST_HELD_OUT:
         return None
     part = samples.take(numbers[evenly_spaced_indices(len(numbers), _most(d, DECOMPOSED_ENTRIES))])
     mean, sd = part.mean(axis=0), part.std(axis=0)
@@ -241,8 +237,7 @@ def direction_lines(
         NormalMap.of_sorted(along_lines),
         scores,
         rotation,
-        held_out.first,
-        held_out.period,
+        held_out,
         of_draws if _are_all(samples, scale) else None,
     )
 

@@ -24,8 +24,8 @@ from steinwise.methods.complete_conditionals.line_sets import LineSet
 from steinwise.methods.complete_conditionals.sources import (
     AbstractSource,
     LineSummary,
-    Seen,
     Slab,
+    SlabTerms,
 )
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class SlabPass:
         positions = self.lines.positions(x)
         at, others = positions[:, self.lines.own], self.lines.others(start, positions)
         numbers = np.arange(start, stop)
-        tested = self.lines.tested(numbers)
+        tested = self.lines.held_out.tested(numbers).astype(float)
         seen = self.source.look(Slab(self.lines, x, at, numbers, tested, known))
         self._add(sums, seen, others, touched, tested)
         kept = slice(*np.searchsorted(self.kept, [start, stop]))
@@ -183,7 +183,7 @@ class SlabPass:
     def _add(
         self,
         sums: Sums,
-        seen: Seen,
+        seen: SlabTerms,
         others: Float[np.ndarray, "q m"],
         batches: Batches,
         tested: Float[np.ndarray, " m"],

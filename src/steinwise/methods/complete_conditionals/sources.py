@@ -48,7 +48,7 @@ class Slab(NamedTuple):
     known_scores: Float[np.ndarray, "m d"] | None
 
 
-class Seen(Protocol):
+class SlabTerms(Protocol):
     """What a source sees of a slab of draws."""
 
     @property
@@ -83,7 +83,7 @@ class AbstractSource(abc.ABC):
         return lines.group != DISCRETE
 
     @abc.abstractmethod
-    def look(self, slab: Slab) -> Seen:
+    def look(self, slab: Slab) -> SlabTerms:
         """What there is to see of consecutive draws along all their lines."""
 
     @abc.abstractmethod
@@ -101,7 +101,7 @@ class AbstractSource(abc.ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class SeenPlaces:
+class PlaceTerms:
     """The places of draws in the target's conditionals."""
 
     places: Places
@@ -126,7 +126,7 @@ class FollowedLines(AbstractSource):
     name: ClassVar[str] = "lines"
     layout: ClassVar[TermLayout] = PLACE_TERMS
 
-    def look(self, slab: Slab) -> SeenPlaces:
+    def look(self, slab: Slab) -> PlaceTerms:
         lines, followed = slab.lines, slab.tested > 0
         places = find_places(
             self.target,
@@ -138,7 +138,7 @@ class FollowedLines(AbstractSource):
             slab.numbers[followed],
         )
         summary = self.nothing(len(lines.labels)).with_places(places, self.outlier_tail)
-        return SeenPlaces(places.among(followed), summary)
+        return PlaceTerms(places.among(followed), summary)
 
     def nothing(self, lines: int) -> NormalScoreSums:
         return NormalScoreSums.none(lines)
@@ -150,7 +150,7 @@ class FollowedLines(AbstractSource):
 
 
 @dataclass(frozen=True, eq=False)
-class SeenOutcomes:
+class OutcomeTerms:
     """The terms of discrete draws, and the middles of their steps."""
 
     shown: Float[np.ndarray, "m c"]
@@ -178,21 +178,21 @@ class FiniteOrbits(AbstractSource):
     def takes(self, lines: LineSet) -> bool:
         return lines.group == DISCRETE
 
-    def look(self, slab: Slab) -> SeenOutcomes:
+    def look(self, slab: Slab) -> OutcomeTerms:
         x = self.space.from_line(slab.x)
         lines, start = slab.lines, int(slab.numbers[0])
         features = squared_features(lines.others(start, lines.positions(slab.x)), lines.own)
         along = zip(lines.directions, lines.own, features * slab.tested, strict=True)
         found = [
-            self._look_along(x, int(j), slab.numbers, lines.scores.values[own], of_line)
+            self._terms_of_coordinate(x, int(j), slab.numbers, lines.scores.values[own], of_line)
             for j, own, of_line in along
         ]
         shown = np.stack([middle for middle, _, _ in found], axis=1)
         terms = np.stack([of_draws for _, of_draws, _ in found], axis=1)
         summary = OutcomeSums.side_by_side([sums for _, _, sums in found])
-        return SeenOutcomes(shown, terms, summary)
+        return OutcomeTerms(shown, terms, summary)
 
-    def _look_along(
+    def _terms_of_coordinate(
         self,
         x: Float[np.ndarray, "m d"],
         j: int,
@@ -219,7 +219,7 @@ class FiniteOrbits(AbstractSource):
 
 
 @dataclass(frozen=True, eq=False)
-class SeenScores:
+class ScoreSlabTerms:
     """The terms of draws that their scores give."""
 
     all_terms: Float[np.ndarray, "term c m"]
@@ -245,7 +245,7 @@ class DrawScores(AbstractSource):
     pictured: ClassVar[bool] = False
     slabs: ClassVar[int] = 4  # there is little to wait for, and fewer batches are cut in two
 
-    def look(self, slab: Slab) -> SeenScores:
+    def look(self, slab: Slab) -> ScoreSlabTerms:
         scores = slab.known_scores
         if scores is None:
             scores = self.target.score(slab.x, memory=self.memory)
@@ -253,7 +253,7 @@ class DrawScores(AbstractSource):
         terms, summary = terms_and_moments(
             slab.lines.normal_map, slab.positions, along, slab.tested
         )
-        return SeenScores(terms, summary)
+        return ScoreSlabTerms(terms, summary)
 
     def nothing(self, lines: int) -> ScoreMoments:
         return ScoreMoments.none(lines)

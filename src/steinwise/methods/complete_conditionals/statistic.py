@@ -26,9 +26,9 @@ from steinwise.draws.samples import Samples
 from steinwise.methods.complete_conditionals.effects import NormalScoreSums
 from steinwise.methods.complete_conditionals.evidence import (
     DroppedSetting,
+    LineEvidence,
     LineFindings,
     SourceUse,
-    TransportedEvidence,
 )
 from steinwise.methods.complete_conditionals.features import Features
 from steinwise.methods.complete_conditionals.known_null import MOST_DRAWS, simulated_calibration
@@ -70,7 +70,7 @@ Follow = Literal["none", "some", "all"]  # of the draws' lines
 
 
 @dataclass(frozen=True, eq=False)
-class TransportedStatistic(AbstractStatistic):
+class LineStatistic(AbstractStatistic):
     """Feature products on batch sums, some lines at a time."""
 
     bases: Sequence[str]  # of functions of u
@@ -169,7 +169,7 @@ class TransportedStatistic(AbstractStatistic):
             last = first + len(lines.labels)
             some = chosen[(chosen >= first) & (chosen < last)] - first
             scores = lines.normal_scores(start, x, some)
-            parts.append(np.where(lines.tested(rows)[:, None] > 0, scores, np.nan))
+            parts.append(np.where(lines.held_out.tested(rows)[:, None], scores, np.nan))
             first = last
         return np.concatenate(parts, axis=1)
 
@@ -186,7 +186,7 @@ class TransportedStatistic(AbstractStatistic):
             return None
         return count_modes(self.modes, self.target, self.samples, batches, self.run)
 
-    def test(self, batches: Batches, n_bootstrap: int, seed: object) -> TransportedEvidence:
+    def test(self, batches: Batches, n_bootstrap: int, seed: object) -> LineEvidence:
         """Pass over the draws, source by source and set of lines by set of lines, and judge."""
         calibrator = Calibrator(n_bootstrap, seed)
         found: list[LineFindings] = []
@@ -225,7 +225,7 @@ class TransportedStatistic(AbstractStatistic):
         modes = self._count_modes(reached)
         for block in () if modes is None else modes.blocks:
             calibrator.add(block)
-        evidence = TransportedEvidence(
+        evidence = LineEvidence(
             simulated or calibrator.calibration(),
             reached,
             tuple(found),

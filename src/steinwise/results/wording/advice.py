@@ -46,7 +46,7 @@ ADVICE = {
         "result.plot_pair(coordinate, other) shows the pair.",
     ),
     "dependence on size": (
-        "Varies with",
+        "Dependence on magnitude",
         "The scale of a coordinate follows another one differently from the density, as "
         "in a funnel that a sampler does not enter. Reparametrise (non-centred), or shorten the "
         "steps.",

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from steinwise._internal.escaping import printable
+from steinwise._internal.counting import counted
+from steinwise._internal.escaping import listed
 
 MORE_SWEEPS = 3  # times as many, where some did not do
 SPLIT = "split wrongly between modes"  # the state of all coordinates
@@ -12,7 +13,7 @@ REFRESHED_COLUMNS = ("coordinate", "mean", "refreshed mean", "sd", "refreshed sd
 
 
 def sweeps_fact(sweeps: int) -> str:
-    return f"{sweeps} sweep{'s' * (sweeps > 1)} along lines, each coordinate given all others"
+    return f"{counted(sweeps, 'sweep')} along lines, each coordinate given all others"
 
 
 def refresh_closing(states: Sequence[str], sweeps: int) -> str:
@@ -29,7 +30,7 @@ def refresh_closing(states: Sequence[str], sweeps: int) -> str:
     counts = [f"{moving} of {len(states)} coordinates still move"] * (moving > 0)
     counts += [f"{remembering} of {len(states)} remember where they started"] * (remembering > 0)
     return (
-        f"Not settled: {' and '.join(counts)} after {sweeps} sweep{'s' * (sweeps > 1)}. Try "
+        f"Not settled: {' and '.join(counts)} after {counted(sweeps, 'sweep')}. Try "
         f"sweeps={MORE_SWEEPS * sweeps}. If that does not help, the target is one in which steps "
         "along lines get stuck: separate modes, or a strong dependence that is not straight. Then "
         "sample it anew."
@@ -204,9 +205,7 @@ def summary_closing(
         both = "both rows that have them" if sum(agree) == len(agree) == 2 else f"{each} both"
         sentences.append(f"The two estimates, by scores and by lines, agree for {both}.")
     for reason, names in missing.items():
-        shown = ", ".join(map(printable, names[:NAMES_SHOWN]))
-        more = f" and {len(names) - NAMES_SHOWN} more" * (len(names) > NAMES_SHOWN)
-        which = f": {shown}{more}" * (len(names) < count)
+        which = f": {listed(names, NAMES_SHOWN)}" * (len(names) < count)
         sentences.append(f"{len(names)} of {count} cannot be corrected, because {reason}{which}.")
     if unsettled_after is not None:
         if not missing:

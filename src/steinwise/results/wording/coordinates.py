@@ -17,7 +17,8 @@ MARGINAL_MEANING = (
     "target; both are estimates, of each coordinate by itself."
 )
 MARGINAL_UNKNOWN = (
-    "A ? is an error that these draws and their scores cannot tell; it may be the largest."
+    "A ? marks an error that cannot be estimated from these draws and their scores; it may be "
+    "the largest."
 )
 SUMMARY_MAY_TELL = "sw.summary, which also moves draws along lines, may be able to tell it."
 GIVEN_OTHERS = (

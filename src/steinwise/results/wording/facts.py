@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from textwrap import fill
 from typing import Any
 
-from steinwise.results.wording.phrases import counted
+from steinwise._internal.counting import counted
 from steinwise.results.wording.verdicts import pvalue_with_bound
 
 

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
+from steinwise._internal.counting import counted
 from steinwise._internal.escaping import printable
 from steinwise.results.modes import ModeResult, ModesFound, ModeSplit
-from steinwise.results.wording.phrases import MOST_DIGITS, counted
+from steinwise.results.wording.phrases import MOST_DIGITS
 
 COORDINATES_NAMED = 3  # in the place of a mode
 MODES_NAMED = 3
@@ -121,13 +122,14 @@ def modes_sentences(
     if found.left_out:
         yield (
             f"{counted(found.left_out, 'other maximum').replace('maximums', 'maxima')} of the "
-            "density came up in the search and got no further look: only the highest ones do, and "
+            "density came up in the search and were not examined: only the highest ones are, and "
             "there may be many more. How the whole mass is split is not known."
         )
     if found.flat >= MANY_FLAT:
         yield (
-            f"{found.flat} maxima of the density are flat to some side, as on a ring or a ridge: "
-            "they are not taken for modes. Whether draws miss a part of it, only lines can tell."
+            f"{found.flat} maxima of the density are flat in some direction, as on a ring or a "
+            "ridge: they are not taken for modes. Only lines can tell whether draws miss a part of "
+            "it."
         )
     elif 2 * found.shoulders > found.starts:
         yield (
@@ -151,7 +153,7 @@ def _count(found: ModesFound, wrong: bool) -> str:
     text = f"{len(found.modes)} modes were found from {found.starts} starts"
     if wrong or all(mode.kind == "cannot judge" for mode in found.modes):
         return f"{text}."
-    return f"{text}; the draws are split between them as the density asks."
+    return f"{text}; the draws are split between them in the right proportions."
 
 
 def split_sentence(split: ModeSplit) -> str:

@@ -17,7 +17,7 @@ def note_text(note: Note) -> str:
 
 # why modes were not looked for
 NO_SEARCH = {
-    "modes off": "modes=False was said, or evaluations=",
+    "modes off": "modes=False or evaluations= was passed",
     "some coordinates": "only some coordinates are tested",
     "discrete coordinates": "some coordinates are discrete",
     "few draws": "the draws are too few to hold some out for it",
@@ -33,13 +33,13 @@ NOTES = {
     "chain not settled": "the chain is not settled: R-hat is {rhat:.3f} in {name} (at most "
     "{bound:.2f} is expected). It has not mixed, or warm-up was left in; the verdict below speaks "
     "of the mixture of its parts.",
-    "chains called independent": "independent=True was said of these chains, and their draws are "
-    "autocorrelated: {value:.2f} at lag {lag} in {name} ({signal}). Draws of MCMC that are taken "
-    "for independent ones get false alarms: leave the option out.",
+    "chains called independent": "these chains were passed with independent=True, but their draws "
+    "are autocorrelated: {value:.2f} at lag {lag} in {name} ({signal}). Treating draws of MCMC as "
+    "independent causes false alarms: remove the option.",
     "more coordinates than draws": "{n} draws of {d} coordinates: if rows are coordinates, did you "
-    "mean draws.T? If not, names= says so.",
+    "mean draws.T? If not, pass names= to silence this note.",
     "warm-up left in": "the start of a chain differs from the rest: its first {length} draws are "
-    "on average {distance:.1f} standard deviations away from what as many later ones show. Was "
+    "on average {distance:.1f} standard deviations away from later windows of the same length. Was "
     "warm-up left in? Drop it and check again.",
     "density ends": "the log density falls to -inf among the draws, at an edge that no support "
     "was declared for. Lines were followed up to it. Scores say nothing of such a density: they "

@@ -1,23 +1,10 @@
 """Small pieces of sentences: counts, lists, numbers."""
 
 import math
-from collections.abc import Sequence
-
-from steinwise._internal.counting import counted as counted  # one of these pieces
-from steinwise._internal.escaping import printable
 
 LARGEST_WHOLE = 1e16  # about where floats skip whole numbers
 MOST_DIGITS = 6
 UNKNOWN = "?"  # in place of a number that these draws cannot tell
-
-
-def listed(names: Sequence[str], shown: int) -> str:
-    """
-    >>> listed(["a", "b", "c"], 2)
-    'a, b and 1 more'
-    """
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return ", ".join(map(printable, names[:shown])) + more
 
 
 def more_rows(count: int, shown: int) -> list[str]:

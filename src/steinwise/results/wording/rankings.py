@@ -9,7 +9,7 @@ from steinwise.results.wording.phrases import UNKNOWN
 COMPARISON_VERDICTS = {
     "best": "best",
     "worse": "worse than the best",
-    "not told apart": "not told apart from the best",
+    "not told apart": "indistinguishable from the best",
     "too few draws": "too few independent draws to tell",
 }
 
@@ -18,8 +18,8 @@ SET_STANDINGS = {
     "first": (NO_MISFIT, "best of these, but does not fit"),
     "worse": (f"{NO_MISFIT}, but worse than the best", "does not fit, worse than the best"),
     "not told apart": (
-        f"{NO_MISFIT}, not told apart from the best",
-        "does not fit; by means and sds not told apart from the best",
+        f"{NO_MISFIT}, indistinguishable from the best",
+        "does not fit; by means and sds indistinguishable from the best",
     ),
     "unknown": (
         f"{NO_MISFIT}; how far off cannot be told",

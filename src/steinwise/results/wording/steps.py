@@ -1,7 +1,8 @@
 """Whether the steps of a sampler leave a distribution as it is."""
 
+from steinwise._internal.counting import counted
 from steinwise._internal.escaping import printable
-from steinwise.results.wording.phrases import counted, two_digits
+from steinwise.results.wording.phrases import two_digits
 from steinwise.results.wording.verdicts import adjusted, p_is, pvalue
 
 

@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from steinwise._internal.escaping import printable
+from steinwise._internal.counting import counted
+from steinwise._internal.escaping import listed, printable
+from steinwise.results.misfit import POWER
 from steinwise.results.tolerance import ToleranceAnswer
-from steinwise.results.wording.phrases import counted, listed
 
 
 def misfit(alpha: float) -> str:
@@ -40,8 +41,8 @@ def no_misfit(alpha: float, detectable: tuple[float, float] | None, coordinates:
     shift, spread = detectable
     what = "one coordinate that, given the others, is" if coordinates > 1 else "draws that are"
     return (
-        f"{text} With probability 0.8 it would have found {what} shifted by {shift:.2g} standard "
-        f"deviations or {spread:.2g} times as wide."
+        f"{text} With probability {POWER} it would have found {what} shifted by {shift:.2g} "
+        f"standard deviations or {spread:.2g} times as wide."
     )
 
 
@@ -90,7 +91,7 @@ def tolerance_sentence(judged: ToleranceAnswer, label: Callable[[str], str] = st
     >>> answer = ToleranceAnswer(answer="unknown", **few, **worst, unknown=("mu", "tau"))
     >>> print(tolerance_sentence(answer))
     Nothing is surely beyond the tolerance of 0.1, but the errors of mu, tau cannot be told from
-    these draws, and more draws need not help; sw.summary may tell them. Of the others, the worst is
+    these draws, and more draws may not help; sw.summary may tell them. Of the others, the worst is
     the sd of alpha, off by -29 % (-63 % to +5 %).
     """
     asked = f"the tolerance of {judged.tolerance:g}"
@@ -121,7 +122,7 @@ def tolerance_sentence(judged: ToleranceAnswer, label: Callable[[str], str] = st
         )
     return (
         f"Nothing is surely beyond {asked}, but the errors of {listed(unknown, UNKNOWN_NAMED)} "
-        f"cannot be told from these draws, and more draws need not help; {MAY_BE_TOLD}. Of the "
+        f"cannot be told from these draws, and more draws may not help; {MAY_BE_TOLD}. Of the "
         f"others, the worst is {worst}, {size}."
     )
 

@@ -50,8 +50,6 @@ class Interpreter:
         Rules of all other primitives, which see slopes and shapes as well.
     order
         The last order of the series.
-    many_lines
-        Whether this runs under vmap over lines: coefficients should then stay free of the slopes.
     remembered
         Coefficients computed before, by what they were computed from. Lines of another kind through
         the same draw share them as long as they differ only in their slopes.
@@ -60,7 +58,6 @@ class Interpreter:
     elementwise: dict[str, ElementwiseRule]
     rules: dict[str, StepRule]
     order: int
-    many_lines: bool = False
     remembered: dict[Any, Any] = field(default_factory=dict)
 
     def carry(

@@ -98,7 +98,7 @@ def along_seeds(
 ) -> Float[Array, "line order"]:
     """The coefficients of orders 1 to `order` of ``x + t seed``, for every seed."""
     (start,), (end,) = program.inputs, program.outputs
-    interpreter = Interpreter(ELEMENTWISE, RULES, order, len(seeds) > 1, remembered)
+    interpreter = Interpreter(ELEMENTWISE, RULES, order, remembered)
 
     def along(seed: Float[Array, " d"]) -> Float[Array, " order"]:
         moving = {start: affine(values[start], seed, order)}
@@ -118,7 +118,7 @@ def _coloured(
 ) -> Float[Array, "line order"]:
     (start,), (end,) = program.inputs, program.outputs
     n_colours, n_lines = colouring.coordinates.shape
-    interpreter = Interpreter(ELEMENTWISE, RULES, order, n_colours > 1, remembered)
+    interpreter = Interpreter(ELEMENTWISE, RULES, order, remembered)
 
     def of_colour(seed: Array, owners: dict[int, Array]) -> Float[Array, "line order"]:
         moving = {start: affine(values[start], seed, order)}
@@ -131,7 +131,7 @@ def _coloured(
 
         def of_line(sums_of_line: dict[int, tuple]) -> Float[Array, " order"]:
             summed = {i: Moving(values[i], sums_of_line[i]) for i in sums}
-            inner = Interpreter(ELEMENTWISE, RULES, order, True, remembered)
+            inner = Interpreter(ELEMENTWISE, RULES, order, remembered)
             inner.carry(program, colouring.after, values, summed, group.moving)
             return _coefficients(summed.get(end), values[end], order)
 
