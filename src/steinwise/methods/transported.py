@@ -24,7 +24,7 @@ from steinwise.errors import InputError, TargetError
 from steinwise.methods.base import AbstractMethod, Cost
 from steinwise.methods.complete_conditionals.line_cost import tried_cost
 from steinwise.methods.complete_conditionals.line_method import AbstractLineMethod, require_some
-from steinwise.methods.complete_conditionals.line_sets import held_out_draws
+from steinwise.methods.complete_conditionals.line_sets import FEWEST_HELD_OUT, held_out_draws
 from steinwise.methods.complete_conditionals.mode_family import SearchedModes
 from steinwise.methods.complete_conditionals.settings import BASES
 from steinwise.methods.complete_conditionals.statistic import Follow

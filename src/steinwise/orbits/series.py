@@ -26,6 +26,7 @@ from steinwise._internal.compiler_options import quickly_compiled
 ORDER = 8  # of the series
 DOUBTED = 2  # of its last terms: without them u must be nearly the same
 NEWTON_STEPS = 6
+STEEPEST_AT_MODE = 1e-3  # the slope of log p where these steps end, to a standard deviation
 # Nodes on either side of the mode, and how many to a standard deviation: 11 in all. At half
 # a standard deviation the rule and its corrections are exact to 5e-9 for a normal density.
 NODES_PER_SIDE, NODES_PER_SD = 11, 2
@@ -67,14 +68,7 @@ def places_from_series(coefficients: Float[np.ndarray, "*lines order"]) -> Serie
 
 @quickly_compiled
 def _places(coefficients: Float[Array, "m order"]) -> Float[Array, "m 5"]:
-    # in units of the scale at the draw, in which no power of a step overflows
-    unit = jnp.abs(2 * coefficients[:, 2]) ** -0.5
-    c = [jnp.zeros_like(unit)]
-    for k in range(1, coefficients.shape[1]):
-        c.append(reduce(jnp.multiply, [unit] * k, coefficients[:, k]))
-    mode, curvature, steepness = _mode(c)
-    concave = (curvature < 0) & (c[2] < 0)
-    sd = jnp.where(concave, jnp.abs(curvature) ** -0.5, 1.0)
+    unit, c, mode, sd, has_mode = _around_mode(coefficients)
     top = _polynomial(c, mode)
     h = sd / NODES_PER_SD
     first = jnp.round(mode / h)
@@ -110,7 +104,7 @@ def _places(coefficients: Float[Array, "m order"]) -> Float[Array, "m 5"]:
     reach = jnp.maximum(jnp.abs(mode - CONVERGES_TO * sd), jnp.abs(mode + CONVERGES_TO * sd))
     last = sum(jnp.abs(one) * reach**k for k, one in list(enumerate(c))[-DOUBTED:])
     converges = last < LARGEST_LAST_TERMS
-    usable = concave & falls & converges & (steepness * sd < 1e-3) & jnp.isfinite(u)
+    usable = has_mode & falls & converges & jnp.isfinite(u)
     change = jnp.where(usable, change, jnp.inf)
     log_density = -top - jnp.log(total * h) - jnp.log(unit)
     return jnp.stack([u, mode * unit, sd * unit, log_density, change], axis=1)
@@ -130,13 +124,7 @@ def steps_from_series(
 
 @quickly_compiled
 def _steps(coefficients: Float[Array, "m order"], v: Float[Array, "m k"]) -> Float[Array, "m k"]:
-    unit = jnp.abs(2 * coefficients[:, 2]) ** -0.5
-    c = [jnp.zeros_like(unit)]
-    for k in range(1, coefficients.shape[1]):
-        c.append(reduce(jnp.multiply, [unit] * k, coefficients[:, k]))
-    mode, curvature, steepness = _mode(c)
-    concave = (curvature < 0) & (c[2] < 0)
-    sd = jnp.where(concave, jnp.abs(curvature) ** -0.5, 1.0)
+    unit, c, mode, sd, has_mode = _around_mode(coefficients)
     h = sd / QUANTILE_NODES_PER_SD
     reach = QUANTILE_REACH * QUANTILE_NODES_PER_SD
     t = mode + h * jnp.arange(-reach, reach + 1)[:, None]
@@ -158,7 +146,7 @@ def _steps(coefficients: Float[Array, "m order"], v: Float[Array, "m k"]) -> Flo
     total = below[-1]
     change = jnp.sum(jnp.abs(doubted), axis=0) * h / (2 * total)
     falls = jnp.maximum(log_p[0], log_p[-1]) < -LEAST_FALL_OF_QUANTILES
-    usable = concave & falls & (steepness * sd < 1e-3) & (change < LARGEST_CHANGE_OF_QUANTILES)
+    usable = has_mode & falls & (change < LARGEST_CHANGE_OF_QUANTILES)
     wanted = v.T * total
     interval = jnp.clip(jnp.sum(below[:, None] <= wanted, axis=0) - 1, 0, len(t) - 2)
     start, end, p0, p1 = (
@@ -197,6 +185,27 @@ def _correction(c: list[Array], h: Array) -> Array:
         for weight, k in zip(CORRECTIONS, orders, strict=True)
     ]
     return reduce(jnp.add, corrections)
+
+
+class _AroundMode(NamedTuple):
+    """Lines in units of the scale at the draw, in which no power of a step overflows."""
+
+    unit: Float[Array, " m"]
+    c: list[Array]  # coefficients of log p, one array per order; 0 at the draw
+    mode: Float[Array, " m"]
+    sd: Float[Array, " m"]  # by the curvature at the mode; 1 where there is none
+    found: Array  # whether it is a mode, of a density that curves down at the draw too
+
+
+def _around_mode(coefficients: Float[Array, "m order"]) -> _AroundMode:
+    unit = jnp.abs(2 * coefficients[:, 2]) ** -0.5
+    c = [jnp.zeros_like(unit)]
+    for k in range(1, coefficients.shape[1]):
+        c.append(reduce(jnp.multiply, [unit] * k, coefficients[:, k]))
+    mode, curvature, steepness = _mode(c)
+    concave = (curvature < 0) & (c[2] < 0)
+    sd = jnp.where(concave, jnp.abs(curvature) ** -0.5, 1.0)
+    return _AroundMode(unit, c, mode, sd, concave & (steepness * sd < STEEPEST_AT_MODE))
 
 
 def _mode(c: list[Array]) -> tuple[Array, Array, Array]:
