@@ -1,16 +1,16 @@
 """A target from a JAX log density: derivatives along single lines, not full gradients."""
 
-import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from jaxtyping import Array
 
-from steinwise._internal.compiled import precision, rows_of
+from steinwise._internal.compiled import rows_of
 from steinwise._internal.validation import require_function
-from steinwise.errors import InputError, TargetError
+from steinwise.errors import InputError
 from steinwise.target.at_draws import ScoresAtDraws
 from steinwise.target.base import (
     DEFAULT_MEMORY,
@@ -19,28 +19,12 @@ from steinwise.target.base import (
     require_finite,
     require_outcomes,
 )
-from steinwise.target.differentiation import (
-    DifferentiationPlan,
-    check_conditionals,
-    check_lines,
-    plan_differentiation,
-)
+from steinwise.target.differentiation import check_lines
 from steinwise.target.host import HostTarget
 from steinwise.target.indexing import require_indices_inside
-from steinwise.target.pointwise import (
-    POINTS_PER_BATCH,
-    POINTS_PER_CALL,
-    POINTS_PER_SMALL_BATCH,
-    POINTS_PER_STEP,
-    call_over_points,
-    compile_over_points,
-    points_per_call,
-)
-from steinwise.target.series import SeriesPlan, plan_series
+from steinwise.target.jax_density import DIRECTION, DIRECTION_LEVEL, JaxDensity
 from steinwise.target.support import require_support, undeclared
 from steinwise.target.unconstrained import Unconstrained
-
-DIRECTION, DIRECTION_LEVEL = "direction value", "direction level"
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +68,10 @@ class Target(AbstractTarget):
     lines: Callable[..., Array] | None = None
     support: Any = undeclared
     conditionals: Callable[..., Array] | None = None
+    _density: JaxDensity = field(init=False, repr=False)
+    _space: Unconstrained | None = field(init=False, repr=False)  # in which `composed` targets are
+    _composed: dict[tuple, "Target"] = field(init=False, repr=False)
+    _tried: set[int] = field(init=False, repr=False)  # numbers of coordinates of draws
 
     def __init__(
         self,
@@ -103,12 +91,13 @@ class Target(AbstractTarget):
                 )
             # an object of its own: JAX remembers traces by function, also those of another target
             # with the same function, and what it reads may have changed since
-            own = None if function is None else functools.partial(function)
+            own = None if function is None else partial(function)
             object.__setattr__(self, name, own)
         object.__setattr__(self, "support", support)
-        object.__setattr__(self, "_space", None)  # in which `composed` targets are
-        object.__setattr__(self, "_plans", {})
-        object.__setattr__(self, "_compiled", {})
+        density = JaxDensity(self.log_density, self.lines, self.conditionals)
+        object.__setattr__(self, "_density", density)
+        object.__setattr__(self, "_space", None)
+        object.__setattr__(self, "_composed", {})
         object.__setattr__(self, "_tried", set())
 
     @staticmethod
@@ -230,56 +219,47 @@ class Target(AbstractTarget):
         return ScoresAtDraws(scores, noisy, support)
 
     def prepare(self, d: int) -> str:
-        return self._plan(d).dtype
+        return self._density.plan(d).dtype
 
     def has_scores(self, d: int) -> bool:
-        return not self._plan(d).no_derivative
+        return not self._density.plan(d).no_derivative
 
     def no_derivative(self, d: int) -> str:
-        return "" if self.lines is not None else self._plan(d).no_derivative
+        return "" if self.lines is not None else self._density.plan(d).no_derivative
 
     def on_own_scale(self, x: np.ndarray) -> np.ndarray:
-        space: Unconstrained | None = self._space  # type: ignore[attr-defined]
-        return x if space is None else space.from_line(x)
+        return x if self._space is None else self._space.from_line(x)
 
     def line_limits(self) -> tuple[np.ndarray, np.ndarray] | None:
-        space: Unconstrained | None = self._space  # type: ignore[attr-defined]
-        return None if space is None else space.limits
+        return None if self._space is None else self._space.limits
 
     def composed(self, space: Unconstrained) -> "Target":
         """The same density with its bounded coordinates on the real line; compiled once."""
-        cache: dict = self._compiled  # type: ignore[attr-defined]
-        key = ("on the real line", *space.low.tolist(), *space.high.tolist())
-        if key not in cache:
-            cache[key] = Target(space.composed(self.log_density))
-            object.__setattr__(cache[key], "_space", space)
-        return cache[key]
+        key = (*space.low.tolist(), *space.high.tolist())
+        if key not in self._composed:
+            self._composed[key] = Target(space.composed(self.log_density))
+            object.__setattr__(self._composed[key], "_space", space)
+        return self._composed[key]
 
     def try_draw(self, draw: np.ndarray) -> None:
-        tried: set[int] = self._tried  # type: ignore[attr-defined]
-        if len(draw) not in tried:
-            require_indices_inside(self.log_density, draw, self._plan(len(draw)).wide)
-            tried.add(len(draw))
+        if len(draw) not in self._tried:
+            require_indices_inside(self.log_density, draw, self._density.plan(len(draw)).wide)
+            self._tried.add(len(draw))
 
     def score(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray:
-        self._require_derivative(x.shape[1])
-        values, scores = self._values_and_scores(x, memory)
+        self._density.require_derivative(x.shape[1])
+        values, scores = self._density.values_and_scores(x, memory)
         scores[_not_of_a_density(values, scores)] = np.nan
         require_finite(scores, x, 0, np.arange(x.shape[1]), axis=1)
         return scores
 
     def log_values(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray:
-        return self._at_points("value", x.shape[1], memory, len(x), rows_of(x))
+        return self._density.at_points("value", x.shape[1], memory, len(x), rows_of(x))
 
     def values_and_scores(
         self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        return self._values_and_scores(x, memory) if self.has_scores(x.shape[1]) else None
-
-    def _values_and_scores(self, x: np.ndarray, memory: int) -> tuple[np.ndarray, np.ndarray]:
-        sizes = POINTS_PER_STEP, POINTS_PER_SMALL_BATCH
-        both = self._at_points("value and score", x.shape[1], memory, len(x), rows_of(x), sizes)
-        return both[:, 0], both[:, 1:]
+        return self._density.values_and_scores(x, memory) if self.has_scores(x.shape[1]) else None
 
     def line_scores(
         self,
@@ -290,12 +270,12 @@ class Target(AbstractTarget):
         memory: int = DEFAULT_MEMORY,
         first_row: int = 0,
     ) -> np.ndarray:
-        self._require_derivative(x.shape[1])
+        self._density.require_derivative(x.shape[1])
         index = np.asarray(coordinates, dtype=np.int32)
         if self.lines is not None:
-            scores = self._on_lines("line", x, y, index, memory)
+            scores = self._density.on_lines("line", x, y, index, memory)
         else:
-            found = self._on_lines(DIRECTION, x, y, index, memory)
+            found = self._density.on_lines(DIRECTION, x, y, index, memory)
             scores = np.where(np.isfinite(found[..., 0]), found[..., 1], np.nan)
         require_finite(scores, x, first_row, index, axis=1)
         return scores
@@ -310,25 +290,11 @@ class Target(AbstractTarget):
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
         index = np.asarray(coordinates, dtype=np.int32)
         if self.lines is not None:
-            return None, self._on_lines("line", x, y, index, memory)
+            return None, self._density.on_lines("line", x, y, index, memory)
         if not self.has_scores(x.shape[1]):
-            return self._on_lines(DIRECTION_LEVEL, x, y, index, memory), None
-        plan = self._known_series(x.shape[1])
-        lines = np.broadcast_to(index, y.shape[:2])
-        shared = np.zeros(lines.shape, bool) if plan is None else ~plan.moves_lapack[lines]
-        if plan is None or not plan.uses_lapack or not shared.any():
-            found = self._on_lines(DIRECTION, x, y, index, memory)
-            return found[..., 0], found[..., 1]
-        found = np.empty((*y.shape, 2))
-        row, column = np.nonzero(shared)
-        j = lines[row, column]
-        steps = y[row, column] - x[row, j][:, None]
-        found[row, column] = plan.values_and_slopes(x[row], j, steps)
-        if not shared.all():
-            row, column = np.nonzero(~shared)
-            given = x[row], y[row, column][:, None], lines[row, column][:, None]
-            found[row, column] = self._on_lines(DIRECTION, *given, memory)[:, 0]
-        return found[..., 0], found[..., 1]
+            return self._density.on_lines(DIRECTION_LEVEL, x, y, index, memory), None
+        values_and_slopes = self._density.along_coordinates(x, index, y, memory)
+        return values_and_slopes[..., 0], values_and_slopes[..., 1]
 
     def outcome_values(
         self,
@@ -342,10 +308,10 @@ class Target(AbstractTarget):
         index = np.array([coordinate], np.int32)
         if self.conditionals is not None and complete:
             given = np.zeros((len(x), 1, 1))
-            logs = self._on_lines("conditional", x, given, index, memory)
+            logs = self._density.on_lines("conditional", x, given, index, memory)
             return require_outcomes(logs.reshape(len(x), -1), len(values), coordinate)
         points = np.broadcast_to(values, (len(x), 1, len(values)))
-        return self._on_lines(DIRECTION_LEVEL, x, points, index, memory)[:, 0]
+        return self._density.on_lines(DIRECTION_LEVEL, x, points, index, memory)[:, 0]
 
     def direction_values(
         self,
@@ -356,8 +322,8 @@ class Target(AbstractTarget):
         memory: int = DEFAULT_MEMORY,
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
         if not self.has_scores(x.shape[1]):
-            return self._on_lines(DIRECTION_LEVEL, x, steps, directions, memory), None
-        values_and_slopes = self._on_lines(DIRECTION, x, steps, directions, memory)
+            return self._density.on_lines(DIRECTION_LEVEL, x, steps, directions, memory), None
+        values_and_slopes = self._density.on_lines(DIRECTION, x, steps, directions, memory)
         return values_and_slopes[..., 0], values_and_slopes[..., 1]
 
     def line_series(
@@ -367,78 +333,7 @@ class Target(AbstractTarget):
         order: int,
         most_evaluations: float = np.inf,
     ) -> LineSeries | None:
-        n, d = x.shape
-        plan = self._series(d, order)
-        if plan is None or (directions.ndim == 2 and not plan.supported.all()):
-            return None
-        count = len(directions)
-        cost = plan.direction_cost(count) if directions.ndim == 2 else plan.cost * count / d
-        if cost > most_evaluations * count:
-            return None
-        if directions.ndim == 2:
-            point_by_point = functools.partial(self._values_along, plan, x, directions)
-
-            def direction_values(rows: np.ndarray, steps: np.ndarray) -> np.ndarray:
-                return plan.direction_values(x[rows], directions, steps)
-
-            return LineSeries(
-                plan.direction_series(x, directions),
-                cost * n,
-                point_by_point if plan.uses_lapack else direction_values,
-            )
-
-        def values(rows: np.ndarray, steps: np.ndarray) -> np.ndarray:
-            alone = plan.moves_lapack[directions]
-            found = np.empty(steps.shape)
-            if alone.any():
-                lines = directions[alone]
-                found[:, alone] = self._values_along(plan, x, lines, rows, steps[:, alone])
-            if not alone.all():
-                everywhere = np.zeros((len(rows), d, steps.shape[2]))
-                everywhere[:, directions] = steps
-                together = plan.coordinate_values(x[rows], everywhere)[:, directions]
-                found[:, ~alone] = together[:, ~alone]
-            return found
-
-        return LineSeries(plan.coordinate_series(x)[:, directions], cost * n, values)
-
-    def _values_along(
-        self,
-        plan: SeriesPlan,
-        x: np.ndarray,
-        lines: np.ndarray,
-        rows: np.ndarray,
-        steps: np.ndarray,
-    ) -> np.ndarray:
-        """log p at steps along lines through some rows, point by point.
-
-        Where a pass is small, with slopes that nobody asked for: nodes need that function anyway,
-        and another one would take longer to compile.
-        """
-        points = steps
-        if lines.ndim == 1:
-            lines = np.asarray(lines, dtype=np.int32)
-            points = x[rows][:, lines, None] + steps
-        if plan.one_pass:
-            return self._on_lines(DIRECTION, x[rows], points, lines, DEFAULT_MEMORY)[..., 0]
-        return self._on_lines(DIRECTION_LEVEL, x[rows], points, lines, DEFAULT_MEMORY)
-
-    def _series(self, d: int, order: int) -> SeriesPlan | None:
-        """The series along lines; None with conditional scores of the user's own, or in 32 bit."""
-        plan = self._plan(d)
-        if self.lines is not None or not plan.wide or plan.no_derivative:
-            return None
-        cache: dict = self._compiled  # type: ignore[attr-defined]
-        key = ("series", d, order)
-        if key not in cache:
-            with precision():
-                cache[key] = plan_series(self.log_density, d, order)
-        return cache[key]
-
-    def _known_series(self, d: int) -> SeriesPlan | None:
-        """A plan of series that was made before, which knows what each line leaves as it is."""
-        cache: dict = self._compiled  # type: ignore[attr-defined]
-        return next((cache[key] for key in cache if key[:2] == ("series", d)), None)
+        return self._density.line_series(x, directions, order, most_evaluations)
 
     def block_scores(
         self,
@@ -449,91 +344,19 @@ class Target(AbstractTarget):
         memory: int = DEFAULT_MEMORY,
         first_row: int = 0,
     ) -> np.ndarray:
-        plan = self._require_derivative(x.shape[1])
+        d = x.shape[1]
+        plan = self._density.require_derivative(d)
         if self.lines is not None:
-            check_lines(self.lines, x.shape[1], plan, len(block))
+            check_lines(self.lines, d, plan, len(block))
         index = np.asarray(block, dtype=np.int32)
         flat = y.reshape(-1, len(index))
 
         def points(i: np.ndarray) -> tuple[np.ndarray, ...]:
             return x[i // y.shape[1]], np.broadcast_to(index, (len(i), len(index))), flat[i]
 
-        scores = self._at_points("block", x.shape[1], memory, len(flat), points).reshape(y.shape)
+        scores = self._density.at_points("block", d, memory, len(flat), points).reshape(y.shape)
         require_finite(scores, x, first_row, index, axis=2)
         return scores
-
-    def _on_lines(
-        self, kind: str, x: np.ndarray, y: np.ndarray, lines: np.ndarray, memory: int
-    ) -> np.ndarray:
-        """A function at points y (row, line, point) of lines through the rows of x.
-
-        `lines` holds the line of each column of y, or that of each row and column.
-        """
-        flat = y.reshape(-1)
-        lines_per_row, points_per_line = y.shape[1], y.shape[2]
-        along_coordinates = np.issubdtype(lines.dtype, np.integer)
-        by_row = lines.shape[:2] == y.shape[:2] and lines.ndim == (2 if along_coordinates else 3)
-        each = lines.reshape(-1, *lines.shape[2:]) if by_row else lines
-
-        def points(i: np.ndarray) -> tuple[np.ndarray, ...]:
-            line = i // points_per_line
-            point = x[line // lines_per_row], each[line % len(each)], flat[i]
-            as_direction = along_coordinates and kind in (DIRECTION, DIRECTION_LEVEL)
-            return _at_coordinates(*point) if as_direction else point
-
-        results = self._at_points(kind, x.shape[1], memory, y.size, points)
-        return results.reshape(*y.shape, *results.shape[1:])
-
-    def _at_points(
-        self,
-        kind: str,
-        d: int,
-        memory: int,
-        count: int,
-        points: Callable[[np.ndarray], tuple[np.ndarray, ...]],
-        sizes: tuple[int, int] = (POINTS_PER_CALL, POINTS_PER_BATCH),
-    ) -> np.ndarray:
-        """A function at points; `points(i)` gives the arguments of those numbered i, a row each."""
-        plan = self._plan(d)
-        function = self._compile(kind, plan)
-        size, batch = points_per_call(d, memory, *sizes)
-        results = call_over_points(function, points, count, size, batch, wide=plan.wide)
-        return results.astype(np.float64, copy=False)
-
-    def _compile(self, kind: str, plan: DifferentiationPlan) -> Callable[..., Array]:
-        cache: dict = self._compiled  # type: ignore[attr-defined]
-        key = (kind, plan)
-        if key not in cache:
-            functions = self.log_density, self.lines, self.conditionals
-            cache[key] = compile_over_points(kind, plan, *functions)
-        return cache[key]
-
-    def _require_derivative(self, d: int) -> DifferentiationPlan:
-        plan = self._plan(d)
-        if plan.no_derivative:
-            raise TargetError(plan.no_derivative)
-        return plan
-
-    def _plan(self, d: int) -> DifferentiationPlan:
-        plans: dict[int, DifferentiationPlan] = self._plans  # type: ignore[attr-defined]
-        if d not in plans:
-            plan = plan_differentiation(self.log_density, d)
-            if self.lines is not None:
-                check_lines(self.lines, d, plan)
-            if self.conditionals is not None:
-                check_conditionals(self.conditionals, d, plan)
-            plans[d] = plan
-        return plans[d]
-
-
-def _at_coordinates(
-    x: np.ndarray, coordinates: np.ndarray, y: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows of x with one coordinate replaced by y, its direction, and no step along it."""
-    row = np.arange(len(x))
-    points, directions = x.copy(), np.zeros_like(x)
-    points[row, coordinates], directions[row, coordinates] = y, 1
-    return points, directions, np.zeros_like(y)
 
 
 def _not_of_a_density(values: np.ndarray, scores: np.ndarray) -> np.ndarray:
