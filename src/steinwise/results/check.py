@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from steinwise._internal.coordinates import near_names
-from steinwise._internal.escaping import printable
+from steinwise._internal.escaping import listed, printable
 from steinwise.errors import InputError
-from steinwise.results import compact_html, html, plots, tables, text, witness
+from steinwise.results import compact_html, html, pit_plots, plots, tables, text, witness
 from steinwise.results.coordinate import CoordinateResult
 from steinwise.results.influence import InfluentialDraw
 from steinwise.results.listing import Listing
@@ -49,7 +49,7 @@ class CheckResult(Shown, CheckRecord):
         if not isinstance(name, str) or name not in known:
             names = [c.name for c in self.findings.coordinates]
             raise InputError(
-                f"there is no coordinate {name!r}; there are {plots.listed_names(names)}."
+                f"there is no coordinate {name!r}; there are {listed(names, most=10)}."
                 f"{near_names(name, names)}"
             )
         return known[name]
@@ -141,7 +141,7 @@ class CheckResult(Shown, CheckRecord):
 
     def plot_pit(self, coordinate: str) -> "Figure":
         """Where the draws of a coordinate, or direction, fall in the target's conditional."""
-        return plots.plot_pit(self, self.findings.name_of(coordinate))
+        return pit_plots.plot_pit(self, self.findings.name_of(coordinate))
 
     def plot_witness(self, coordinate: str, other: str | None = None) -> "Figure":
         """Where among the draws the misfit lies: along a coordinate, or over a pair of them."""
@@ -150,7 +150,7 @@ class CheckResult(Shown, CheckRecord):
 
     def plot_pair(self, coordinate: str, other: str) -> "Figure":
         """A coordinate's place in its conditional against another coordinate."""
-        return plots.plot_pair(
+        return pit_plots.plot_pair(
             self, self.findings.name_of(coordinate), self.findings.name_of(other)
         )
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from steinwise._internal.optional import require
 from steinwise._internal.random import plain_seed
 from steinwise.errors import InputError
-from steinwise.results import plots, text, wording
+from steinwise.results import text, wording
+from steinwise.results.interval_plots import IntervalRow, plot_intervals
 from steinwise.results.listing import Listing
 from steinwise.results.record import SCHEMA_VERSION
 from steinwise.results.shown import Shown
@@ -116,8 +117,8 @@ class Comparison(Shown):
                 reach = self.critical * r.difference_error
                 low, high = r.difference - reach, r.difference + reach
             worse = r.standing == "worse"
-            intervals.append(plots.Interval(r.name, r.difference, low, high, worse))
-        return plots.plot_intervals(intervals, wording.LABELS["difference"], self.alpha)
+            intervals.append(IntervalRow(r.name, r.difference, low, high, worse))
+        return plot_intervals(intervals, wording.LABELS["difference"], self.alpha)
 
     def __str__(self) -> str:
         closing = wording.comparison_closing(self.alpha)

@@ -1,4 +1,4 @@
-"""Figures whose names fit.
+"""What all pictures share: their colours, and names that fit.
 
 Names can be long, and matplotlib makes no room for a label that is longer than its axes. So names
 are measured: a figure grows by the names next to its rows, and what is too long even then is
@@ -10,13 +10,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from steinwise._internal.escaping import printable
+from steinwise.results.wording import LABELS, UNKNOWN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import XAxis, YAxis
     from matplotlib.figure import Figure
     from matplotlib.font_manager import FontProperties
+    from matplotlib.lines import Line2D
 
+MISFIT, FIT, REFERENCE = "#D55E00", "#0072B2", "#555555"  # Okabe and Ito, colour-blind safe
+LEGEND = {"framealpha": 0.8, "edgecolor": "none"}  # readable over bars and lines
+UNKNOWN_MARK = f"${UNKNOWN}$"
+COORDINATES_SHOWN = 30
+POINTS_SHOWN = 5000
 ROW_ROOM = 3.0  # for a name next to its row, in inches
 LONGEST = 500  # characters that could fit into that room; measuring takes time for each
 LABEL_ROOM = {"x": 3.8, "y": 3.2}  # for a label of the axes of a figure of one panel
@@ -33,6 +40,15 @@ def new_figure(columns: int, width: float = 5.0, height: float = 4.0) -> tuple["
     figure = Picture(figsize=(width * columns, height), layout="constrained")
     axes = [figure.add_subplot(1, columns, i + 1) for i in range(columns)]
     return figure, axes
+
+
+def unknown_mark() -> "Line2D":
+    """A question mark, for a legend."""
+    from matplotlib.lines import Line2D
+
+    mark = Line2D([], [], marker=UNKNOWN_MARK, linestyle="", color=REFERENCE)
+    mark.set_label(LABELS["unknown"])
+    return mark
 
 
 def name_rows(ax: "Axes", names: Sequence[str]) -> None:

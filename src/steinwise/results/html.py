@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steinwise._internal.escaping import printable
-from steinwise.results import plots, wording
+from steinwise.results import pit_plots, plots, wording
 from steinwise.results.coordinate import CoordinateResult
 from steinwise.results.mode_plots import plot_mode_path
 from steinwise.results.record import CheckRecord
@@ -300,10 +300,10 @@ def _pictures(record: CheckRecord) -> Iterator[str]:
         yield f"<h2>{PAGE['marginals']}</h2>"
         drawn = inline_svg(lambda: plots.plot_marginals(record, worst), PAGE["marginals picture"])
         yield f'<div class="picture">{drawn}</div>'
-    pair = plots.worst_pair(record)
+    pair = pit_plots.worst_pair(record)
     if pair is not None:
         yield f"<h2>{PAGE['pair']}</h2>"
-        drawn = inline_svg(lambda: plots.plot_pair(record, *pair), PAGE["pair picture"])
+        drawn = inline_svg(lambda: pit_plots.plot_pair(record, *pair), PAGE["pair picture"])
         yield f'<div class="picture one">{drawn}</div>'
 
 

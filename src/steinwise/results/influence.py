@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from steinwise._internal.escaping import printable
+from steinwise._internal.escaping import listed
 from steinwise._internal.validation import require_whole
 from steinwise.draws.draw_index import DrawIndex
 from steinwise.errors import InputError
@@ -53,7 +53,7 @@ def ranked_draws(
     require_whole("k", k, least=1)
     if coordinate is not None:
         if coordinate not in names:
-            shown = ", ".join(map(printable, names[:10])) or "none, for this method"
+            shown = listed(names, most=10) or "none, for this method"
             raise InputError(f"there is no coordinate {coordinate!r}; there are {shown}.")
         column = list(names).index(coordinate)
         contributions, names = contributions[:, [column]], [coordinate]

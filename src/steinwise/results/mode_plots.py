@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steinwise.results.figures import new_figure
+from steinwise.results.figures import FIT, LEGEND, MISFIT, new_figure
 from steinwise.results.modes import ModePath
-from steinwise.results.plots import FIT, LEGEND, MISFIT
 from steinwise.results.wording import LABELS
 
 if TYPE_CHECKING:

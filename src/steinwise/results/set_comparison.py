@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from steinwise._internal.optional import require
 from steinwise._internal.random import plain_seed
 from steinwise.errors import InputError
-from steinwise.results import plots, text, wording
+from steinwise.results import text, wording
 from steinwise.results.check import CheckResult
+from steinwise.results.interval_plots import IntervalRow, plot_intervals
 from steinwise.results.largest_error import LargestError
 from steinwise.results.listing import Listing
 from steinwise.results.record import SCHEMA_VERSION
@@ -125,7 +126,7 @@ class SetComparison(Shown):
     def plot(self) -> "Figure":
         """The largest error of each set, with intervals that hold together."""
         intervals = [_interval(ranked.name, ranked.evidence) for ranked in self.ranking]
-        return plots.plot_intervals(intervals, wording.LABELS["largest error"], self.alpha)
+        return plot_intervals(intervals, wording.LABELS["largest error"], self.alpha)
 
     def __str__(self) -> str:
         _, *rows = _table(self.ranking)
@@ -141,14 +142,14 @@ class SetComparison(Shown):
         return text.set_comparison(self.description, rows, self.notes, closing, unknown)
 
 
-def _interval(name: str, found: SetEvidence | None) -> plots.Interval:
+def _interval(name: str, found: SetEvidence | None) -> IntervalRow:
     """Of the largest error, which is not known where some errors are not: it has a least size."""
     if found is None:
-        return plots.Interval(name, None, None, None, stands_out=False)
+        return IntervalRow(name, None, None, None, stands_out=False)
     error = found.largest_error
     if error.high is None:
-        return plots.Interval(name, None, error.low or None, None, found.rejected)
-    return plots.Interval(name, error.size, error.low, error.high, found.rejected)
+        return IntervalRow(name, None, error.low or None, None, found.rejected)
+    return IntervalRow(name, error.size, error.low, error.high, found.rejected)
 
 
 def _table(ranking: Sequence[RankedSet]) -> list[tuple[str, ...]]:

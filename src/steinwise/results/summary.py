@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steinwise._internal.coordinates import near_names
+from steinwise._internal.escaping import listed
 from steinwise._internal.optional import require
 from steinwise._internal.random import plain_seed
 from steinwise.errors import InputError
-from steinwise.results import compact_html, plots, summary_html, text, wording
+from steinwise.results import compact_html, summary_html, text, wording
+from steinwise.results.interval_plots import AnswerRow, plot_answers
 from steinwise.results.listing import Listing
 from steinwise.results.modes import ModeSplit
 from steinwise.results.page_source import page_source
@@ -240,7 +242,7 @@ class Summary(Shown):
                 return quantity
         names = [quantity.name for quantity in self.quantities]
         raise InputError(
-            f"there is no quantity {name!r}; there are {plots.listed_names(names)}."
+            f"there is no quantity {name!r}; there are {listed(names, most=10)}."
             f"{near_names(name, names)}"
         )
 
@@ -313,12 +315,12 @@ class Summary(Shown):
     def plot(self) -> "Figure":
         """Means with one sd to either side, as drawn and corrected, the worst on top."""
         rows = [
-            plots.Answer(
+            AnswerRow(
                 q.name, q.mean, q.sd, q.corrected_mean, q.corrected_sd, q.corrected_mean_uncertainty
             )
             for q in self.worst_first
         ]
-        return plots.plot_answers(rows)
+        return plot_answers(rows)
 
     def to_html(self, source: Mapping[str, str] | None = None) -> str:
         """The table and the picture as one self-contained HTML page. Needs matplotlib.

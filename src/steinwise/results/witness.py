@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steinwise._internal.escaping import printable
+from steinwise._internal.escaping import listed, printable
 from steinwise.draws.normal_scores import NormalScores
 from steinwise.errors import InputError
-from steinwise.results.figures import new_figure, set_label
-from steinwise.results.plots import MISFIT, POINTS_SHOWN, REFERENCE, listed_names, pits, position
+from steinwise.results.figures import MISFIT, POINTS_SHOWN, REFERENCE, new_figure, set_label
+from steinwise.results.pit_plots import pits, position
 from steinwise.results.record import CheckRecord
 from steinwise.results.wording import LABELS
 
@@ -71,7 +71,7 @@ def _witness_values(
     chosen = [coordinate] if other is None else [coordinate, record.findings.x_names[other]]
     hidden = [name for name in chosen if name not in names]
     if hidden:
-        known = listed_names(names)
+        known = listed(names, most=10)
         raise InputError(
             f"{printable(hidden[0])} was not tested by itself: what draws add is known of {known}."
         )
