@@ -1,6 +1,6 @@
 """`sw.check`: draws and a density in, a verdict out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from steinwise._internal.validation import (
     require_whole,
 )
 from steinwise._internal.warn import warn_user
+from steinwise.api.coordinate_facts import with_errors, with_scales
 from steinwise.api.entry import (
     enter_draws,
     enter_effort,
@@ -31,22 +32,16 @@ from steinwise.api.entry import (
 from steinwise.api.recognition import recognised
 from steinwise.api.suspicions import NOT_NORMALISED, about_overflow, suspicions, transposed
 from steinwise.calibration.batch_plan import MIN_BATCHES, BatchPlan, plan_batches
-from steinwise.calibration.batches import Batches
 from steinwise.calibration.families import require_room
 from steinwise.calibration.pvalues import Calibration, average_over_splits
-from steinwise.draws.coordinate_diagnostics import coordinate_diagnostics
 from steinwise.draws.samples import Samples
-from steinwise.draws.scales import coordinate_labels, coordinate_scales, label
-from steinwise.errors import InputError, TargetError
-from steinwise.estimates.largest_error import largest_error
-from steinwise.estimates.marginals import estimate_errors, marginals
-from steinwise.estimates.tolerance import judge_tolerance
+from steinwise.draws.scales import coordinate_labels
+from steinwise.errors import InputError
 from steinwise.methods import NAMES, by_name
 from steinwise.methods.base import AbstractFitted, AbstractMethod, Evidence
 from steinwise.methods.statistics import AbstractStatistic
 from steinwise.results.check import CheckResult
-from steinwise.results.findings import DrawsSummary, Findings
-from steinwise.results.misfit import Misfit
+from steinwise.results.findings import DrawsSummary
 from steinwise.results.wording import PROGRESS, note_text
 from steinwise.target import AbstractTarget, ScoresAtDraws
 from steinwise.target.support import is_real
@@ -212,8 +207,8 @@ def check(
     if shown and has_answers:
         asked = (tolerance, alpha, run, proper and not split)
         with run.stage(PROGRESS["answers"]):
-            findings = _with_answers(findings, fitted.samples, density, plan.batches, *asked)
-    findings = _with_scales(findings, fitted.samples, plan)
+            findings = with_errors(findings, fitted.samples, density, plan.batches, *asked)
+    findings = with_scales(findings, fitted.samples, plan)
     can_be_followed = not density.noisy and not isinstance(density, ScoresAtDraws)
     findings = replace(findings, has_summary=has_answers and can_be_followed)
     dominated = calibration.largest_share > DOMINATED and calibration.pvalue > alpha
@@ -249,72 +244,6 @@ def check(
         discrepancy=calibration.discrepancy,
         null=calibration.null,
     )
-
-
-def _with_answers(
-    findings: Findings,
-    samples: Samples,
-    target: AbstractTarget,
-    batches: Batches,
-    tolerance: float | None,
-    alpha: float,
-    run: RunOptions,
-    has_moments: bool,
-) -> Findings:
-    """With the errors of means and sds, which is what people ask for.
-
-    None where `has_moments` is false: the density has none, or scores do not know them because
-    draws are split wrongly between modes.
-    """
-    notes, directions = findings.notes, findings.directions
-    try:
-        errors = None
-        if has_moments and not findings.density_ends:
-            errors = estimate_errors(samples, target, batches, run.memory, directions)
-    except TargetError as error:  # the verdict stands without the scores that these need
-        errors, notes = None, (*notes, note("no answers", why=str(error)))
-    names, known = samples.names, {}
-    if errors is not None:
-        more = 0 if directions is None else directions.shape[1]
-        labels = [c.name for c in findings.coordinates[len(findings.coordinates) - more :]]
-        known = dict(zip([*names, *labels], marginals(errors), strict=True))
-        errors = errors.first(len(names))
-    judged = None
-    if tolerance is not None:
-        judged = judge_tolerance(errors, names, tolerance, alpha, run.seed)
-    coordinates = tuple(replace(c, marginal=known.get(c.name)) for c in findings.coordinates)
-    cut = samples.n_chains, samples.n_draws, batches.count
-    return replace(
-        findings,
-        coordinates=coordinates,
-        tolerance=judged,
-        largest_error_at=partial(largest_error, errors, names, cut, run.seed),
-        notes=notes,
-    )
-
-
-def _with_scales(findings: Findings, samples: Samples, plan: BatchPlan) -> Findings:
-    """With effective sample size, R-hat and scale, by the names of coordinates."""
-    diagnosed = coordinate_diagnostics(samples, plan.coordinate_rhats)
-    qualities = dict(zip(samples.names, diagnosed, strict=False))
-    scales = coordinate_scales(samples)
-    labels = {name: label(name, scale) for name, scale in scales.items()}
-    coordinates = tuple(
-        replace(
-            c,
-            quality=qualities.get(c.name),
-            scale=scales.get(c.name, ""),
-            misfit=None if c.misfit is None else _as_printed(c.misfit, labels, samples.dim),
-        )
-        for c in findings.coordinates
-    )
-    return replace(findings, coordinates=coordinates, labels=labels)
-
-
-def _as_printed(misfit: Misfit, labels: Mapping[str, str], dim: int) -> Misfit:
-    """With what its sentence needs: labels of partners, and whether there are other coordinates."""
-    partner_labels = tuple(labels.get(p, p) for p in misfit.partners)
-    return replace(misfit, partner_labels=partner_labels, has_others=dim > 1)
 
 
 class _TestedSplit(NamedTuple):
