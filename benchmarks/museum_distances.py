@@ -12,24 +12,24 @@ from scipy import stats
 
 from benchmarks.museum_pieces import PIECES, Piece
 from steinwise.testing.chains import JaxChains, Kernel
-from steinwise.testing.quantities import Quantities
+from steinwise.testing.ranked_functions import RankedFunctions
 
 CHAINS = 100_000
 
 
 def distances(piece: Piece, chains: int = CHAINS) -> dict[str, float]:
     """By function; 0.006 of them is noise with 100,000 chains."""
-    wrong, quantities = piece.make(True), Quantities(piece.target, None, host=False)
+    wrong, ranked = piece.make(True), RankedFunctions(piece.target, None, host=False)
     kernel = Kernel(
         wrong.step, None, wrong.init or (lambda _, x: x), wrong.position or (lambda x: x)
     )
     run = JaxChains(kernel, piece.steps, piece.target.dim)
     start, fresh = piece.target.draw(0, chains), piece.target.draw(1, chains)
     moved = run(start, np.zeros(chains, int), np.random.default_rng(0))
-    after, before = quantities(moved)[:, 0], quantities(fresh[:, None])[:, 0]
+    after, before = ranked(moved)[:, 0], ranked(fresh[:, None])[:, 0]
     return {
-        str(quantity): float(stats.ks_2samp(after[:, f], before[:, f]).statistic)  # pyright: ignore
-        for f, quantity in enumerate(quantities.listed)
+        str(function): float(stats.ks_2samp(after[:, f], before[:, f]).statistic)  # pyright: ignore
+        for f, function in enumerate(ranked.listed)
     }
 
 

@@ -24,8 +24,8 @@ from steinwise.adapters.common import (
 )
 from steinwise.adapters.edges import Space, require_space
 from steinwise.adapters.numpyro_sites import (
-    Model,
-    Values,
+    NumPyroModel,
+    SiteValues,
     elementwise,
     is_discrete,
     latent_sites,
@@ -117,7 +117,7 @@ def from_numpyro(
             f"params is of type {type(params).__name__}: expected what svi.run(...) returned, or a "
             "dict of the guide's parameters, svi.get_params(svi_state)."
         )
-    model = Model(svi.model, args or (), {**svi.static_kwargs, **(kwargs or {})})
+    model = NumPyroModel(svi.model, args or (), {**svi.static_kwargs, **(kwargs or {})})
     key = jax.random.key(int(stream(seed, "guide").integers(2**31)))
     found = _guide_draws(svi.guide, dict(learned), model, n_draws, key)
     draws = {name: Variable.of(values[None]) for name, values in found.items()}
@@ -125,7 +125,9 @@ def from_numpyro(
     return enter(draws, model, True)
 
 
-def _guide_draws(guide: Any, params: Values, model: Model, n_draws: int, key: Any) -> Values:
+def _guide_draws(
+    guide: Any, params: SiteValues, model: NumPyroModel, n_draws: int, key: Any
+) -> SiteValues:
     """Independent draws of a guide by site, with auxiliary sites of its own."""
     infer = require("numpyro.infer", "numpyro", "from_numpyro")
     autoguide = require("numpyro.infer.autoguide", "numpyro", "from_numpyro")
@@ -142,7 +144,7 @@ def _guide_draws(guide: Any, params: Values, model: Model, n_draws: int, key: An
     return draws
 
 
-def _refuse_points(draws: Mapping[str, Variable], model: Model, guide: str) -> None:
+def _refuse_points(draws: Mapping[str, Variable], model: NumPyroModel, guide: str) -> None:
     """Refuse draws of a guide that has a point in place of a distribution for some sites."""
     sites = list(latent_sites(draws, model))
     points = [name for name in sites if (draws[name].values == draws[name].values[:, :1]).all()]
@@ -161,7 +163,7 @@ def _refuse_points(draws: Mapping[str, Variable], model: Model, guide: str) -> N
     )
 
 
-def model_of(mcmc: Any, args: tuple | None = None, kwargs: Mapping | None = None) -> Model:
+def model_of(mcmc: Any, args: tuple | None = None, kwargs: Mapping | None = None) -> NumPyroModel:
     """The model of an MCMC, with the arguments that it ran with."""
     if getattr(mcmc, "_states", None) is None:
         raise InputError("the MCMC has not run: call mcmc.run(key, ...) first.")
@@ -171,7 +173,7 @@ def model_of(mcmc: Any, args: tuple | None = None, kwargs: Mapping | None = None
             "the MCMC ran on a potential function, without a model. Its draws are already "
             "unconstrained: sw.check(draws, lambda x: -potential_fn(x)), draws (chain, draw, d)."
         )
-    return Model(
+    return NumPyroModel(
         function,
         mcmc._args if args is None else args,
         mcmc._kwargs if kwargs is None else kwargs,
@@ -180,7 +182,7 @@ def model_of(mcmc: Any, args: tuple | None = None, kwargs: Mapping | None = None
 
 
 def unconstrained(
-    draws: Mapping[str, Variable], model: Model, independent: bool | None
+    draws: Mapping[str, Variable], model: NumPyroModel, independent: bool | None
 ) -> tuple[Samples, AbstractTarget]:
     """Draws of the latent sites of a model, and its density, on the unconstrained space.
 
@@ -193,11 +195,11 @@ def unconstrained(
     supports, left_open = site_supports(sites, given, discrete, model)
     arguments = model.args, model.kwargs
 
-    def unconstrain(draw: Values) -> Values:
+    def unconstrain(draw: SiteValues) -> SiteValues:
         whole, other = _divided(draw, discrete)
         return whole | util.unconstrain_fn(_conditioned(model, whole), *arguments, other)
 
-    def constrain(position: Values) -> Values:
+    def constrain(position: SiteValues) -> SiteValues:
         whole, other = _divided(position, discrete)
         return whole | util.constrain_fn(_conditioned(model, whole), *arguments, other)
 
@@ -221,7 +223,7 @@ def unconstrained(
 
 
 def constrained(
-    draws: Mapping[str, Variable], model: Model, independent: bool | None
+    draws: Mapping[str, Variable], model: NumPyroModel, independent: bool | None
 ) -> tuple[Samples, AbstractTarget]:
     """Draws of the latent sites of a model, and its density, on their own scale."""
     util = require("numpyro.infer.util", "numpyro", "from_numpyro")
@@ -273,7 +275,7 @@ class _Layout:
     def _shapes(self) -> list[tuple[int, ...]]:
         return [block.shape for block in self.blocks.values()]
 
-    def values(self, x: Any) -> Values:
+    def values(self, x: Any) -> SiteValues:
         """The sites of one draw (d,), discrete ones as whole numbers."""
         parts = zip(self.blocks, split(x, self._shapes), strict=True)
         return {n: part.astype(self.kinds.get(n, part.dtype)) for n, part in parts}
@@ -288,14 +290,14 @@ class _Layout:
         return samples_of(self.blocks.values(), independent, discrete)
 
 
-def _divided(values: Values, discrete: list[str]) -> tuple[Values, Values]:
+def _divided(values: SiteValues, discrete: list[str]) -> tuple[SiteValues, SiteValues]:
     """Discrete sites, and all others."""
     return {name: values[name] for name in discrete}, {
         name: value for name, value in values.items() if name not in discrete
     }
 
 
-def _conditioned(model: Model, values: Values) -> Callable[..., Any]:
+def _conditioned(model: NumPyroModel, values: SiteValues) -> Callable[..., Any]:
     """The model with these sites given: their density still counts, no transform is asked for."""
     if not values:
         return model.seeded
@@ -303,7 +305,7 @@ def _conditioned(model: Model, values: Values) -> Callable[..., Any]:
     return handlers.condition(model.seeded, data=values)
 
 
-def _where_possible(value: Any, draw: Values, discrete: list[str], model: Model) -> Any:
+def _where_possible(value: Any, draw: SiteValues, discrete: list[str], model: NumPyroModel) -> Any:
     """A log density, or that of 0 where a discrete site is beyond its ends.
 
     NumPyro's own may have any value there: that of a categorical site takes the nearest category.

@@ -15,10 +15,10 @@ from steinwise.adapters.edges import bounded_supports, discrete_supports, refuse
 from steinwise.errors import InputError
 from steinwise.target.support import AbstractSupport
 
-Values = dict[str, Any]  # of sites, by name
+SiteValues = dict[str, Any]  # of sites, by name
 
 
-class Model(NamedTuple):
+class NumPyroModel(NamedTuple):
     """A NumPyro model with the arguments of its run."""
 
     function: Callable[..., Any]
@@ -46,7 +46,7 @@ class Ends(NamedTuple):
     high: Any
 
 
-def latent_sites(draws: Mapping[str, Variable], model: Model) -> dict[str, dict[str, Any]]:
+def latent_sites(draws: Mapping[str, Variable], model: NumPyroModel) -> dict[str, dict[str, Any]]:
     """The latent sites of the model in the order of its code."""
     # arrays of JAX: a scan in the model takes entries of them at a traced index
     first = {name: jnp.asarray(variable.values[0, 0]) for name, variable in draws.items()}
@@ -76,7 +76,7 @@ def latent_sites(draws: Mapping[str, Variable], model: Model) -> dict[str, dict[
     return latent
 
 
-def _require_data(missing: Sequence[str], model: Model) -> None:
+def _require_data(missing: Sequence[str], model: NumPyroModel) -> None:
     """Refuse arguments that leave out the data: what was observed is a latent site then."""
     if not missing or model.of_run:
         return
@@ -108,7 +108,10 @@ def elementwise(support: Any) -> bool:
 
 
 def site_supports(
-    sites: dict[str, dict[str, Any]], draws: dict[str, np.ndarray], chosen: list[str], model: Model
+    sites: dict[str, dict[str, Any]],
+    draws: dict[str, np.ndarray],
+    chosen: list[str],
+    model: NumPyroModel,
 ) -> tuple[dict[str, list[AbstractSupport]], bool]:
     """The supports of all entries of some sites, on their own scale.
 
@@ -118,7 +121,7 @@ def site_supports(
         if _ends(sites[name]["fn"].support) is None:
             refuse_joint_support(name, sites[name]["fn"].support)
 
-    def ends_of(draw: Values) -> dict[str, Ends]:
+    def ends_of(draw: SiteValues) -> dict[str, Ends]:
         trace = model.trace(draw)
         found = {}
         for name in chosen:
@@ -157,7 +160,7 @@ def _ends(support: Any) -> Ends | None:
     return None
 
 
-def map_draws(function: Callable[[Values], Any], draws: dict[str, np.ndarray]) -> Any:
+def map_draws(function: Callable[[SiteValues], Any], draws: dict[str, np.ndarray]) -> Any:
     """A function of one draw applied to all draws, in 64 bit unless the model cannot."""
     mapped = jax.jit(jax.vmap(jax.vmap(function)))
     with precision():

@@ -27,7 +27,7 @@ STAN_ERRORS = (RuntimeError, ValueError)  # raised where Stan rejects a point
 PROBE, PROBE_STEP = 0.1, 0.5
 
 
-class Model(NamedTuple):
+class StanFunctions(NamedTuple):
     """What BridgeStan and PyStan have in common."""
 
     entries: list[tuple[str, tuple[int, ...]]]  # the parameters, entry by entry, in Stan's order
@@ -101,7 +101,7 @@ def unconstrained(
     return samples, host_target(by_rows(stan.value_and_gradient, STAN_ERRORS))
 
 
-def _stan(model: Any, first_draw: Mapping[str, np.ndarray]) -> Model:
+def _stan(model: Any, first_draw: Mapping[str, np.ndarray]) -> StanFunctions:
     if hasattr(model, "param_unconstrain"):
         return _bridgestan(model)
     if hasattr(model, "unconstrain_pars"):
@@ -113,7 +113,7 @@ def _stan(model: Any, first_draw: Mapping[str, np.ndarray]) -> Model:
     )
 
 
-def _bridgestan(model: Any) -> Model:
+def _bridgestan(model: Any) -> StanFunctions:
     entries = [_entry(name) for name in model.param_names()]
 
     def unconstrain(draw: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -122,10 +122,10 @@ def _bridgestan(model: Any) -> Model:
     def value_and_gradient(x: np.ndarray) -> tuple[float, np.ndarray]:
         return model.log_density_gradient(x, propto=True, jacobian=True)
 
-    return Model(entries, unconstrain, model.param_constrain, value_and_gradient)
+    return StanFunctions(entries, unconstrain, model.param_constrain, value_and_gradient)
 
 
-def _pystan(model: Any, first_draw: Mapping[str, np.ndarray]) -> Model:
+def _pystan(model: Any, first_draw: Mapping[str, np.ndarray]) -> StanFunctions:
     """PyStan's own methods start a web server for every call, at 600 times the cost."""
     models = require("httpstan.models", "stan", "from_stan")
     compiled = models.import_services_extension_module(model.model_name)
@@ -144,13 +144,13 @@ def _pystan(model: Any, first_draw: Mapping[str, np.ndarray]) -> Model:
 
     # after the parameters come transformed parameters and generated quantities
     entries = [_entry(name) for name in model.constrained_param_names]
-    stan = Model(entries, unconstrain, constrain, value_and_gradient)
+    stan = StanFunctions(entries, unconstrain, constrain, value_and_gradient)
     dim = len(_unconstrain(stan, first_draw, (0, 0)))
     return stan._replace(entries=entries[: len(constrain(np.full(dim, PROBE)))])
 
 
 def _unconstrain(
-    stan: Model, draw: Mapping[str, np.ndarray], position: tuple[int, int]
+    stan: StanFunctions, draw: Mapping[str, np.ndarray], position: tuple[int, int]
 ) -> np.ndarray:
     try:
         return stan.unconstrain(draw)
@@ -174,7 +174,7 @@ def _entry(name: str) -> tuple[str, tuple[int, ...]]:
     return parameter, tuple(int(i) - 1 for i in index)
 
 
-def _entry_labels(stan: Model, draws: Mapping[str, Variable]) -> list[str]:
+def _entry_labels(stan: StanFunctions, draws: Mapping[str, Variable]) -> list[str]:
     """The names of the entries of all parameters."""
     return [
         label
@@ -185,7 +185,7 @@ def _entry_labels(stan: Model, draws: Mapping[str, Variable]) -> list[str]:
     ]
 
 
-def _labels(stan: Model, dim: int, draws: Mapping[str, Variable]) -> list[str]:
+def _labels(stan: StanFunctions, dim: int, draws: Mapping[str, Variable]) -> list[str]:
     """The names of the unconstrained coordinates.
 
     Stan does not say to which parameter a coordinate belongs, so each is moved to see which

@@ -24,13 +24,13 @@ from steinwise._internal.random import stream
 from steinwise.calibration.jackknife import jackknife_errors
 from steinwise.estimates.marginals import known_errors
 from steinwise.estimates.moments import MomentErrors
-from steinwise.results.tolerance import Answer, Quantity, ToleranceAnswer
+from steinwise.results.tolerance import Answer, Moment, ToleranceAnswer
 
 # Random sign vectors for the quantile of the largest |t|: at least so many, and so many beyond it,
 # which gives the probability beyond it to a fifth or so. Where that takes more than MOST_SIGNS in
 # all, Bonferroni's bound is used instead.
 SIGNS, SIGNS_BEYOND, MOST_SIGNS = 2000, 20, 200_000
-QUANTITIES: tuple[Quantity, ...] = ("mean", "sd")
+QUANTITIES: tuple[Moment, ...] = ("mean", "sd")
 
 
 def judge_tolerance(

@@ -35,7 +35,7 @@ from steinwise.kernels.per_coordinate import require_kernels
 from steinwise.methods.bandwidth_notes import bandwidth_notes, coordinate_bandwidth_notes
 from steinwise.methods.base import AbstractFitted, AbstractMethod, Cost, Evidence
 from steinwise.methods.kccsd_groups import (
-    Group,
+    KernelGroup,
     block_coordinates,
     block_groups,
     block_labels,
@@ -350,7 +350,7 @@ class FittedKCCSD(AbstractFitted[KCCSD]):
 
         return at
 
-    def _groups(self, tested: Int[np.ndarray, " c"], seed: object) -> list[Group]:
+    def _groups(self, tested: Int[np.ndarray, " c"], seed: object) -> list[KernelGroup]:
         """What is evaluated together: the tested coordinates, or each block."""
         x, method = self.samples.rows / self.scale, self.method
         if method.blocks is None:

@@ -13,7 +13,7 @@ from steinwise.kernels import AbstractKernel
 from steinwise.kernels.per_coordinate import as_kernels
 
 
-class Group(NamedTuple):
+class KernelGroup(NamedTuple):
     """Columns of what draws contribute, the coordinates behind them, and their kernel."""
 
     columns: slice
@@ -56,11 +56,11 @@ def block_groups(
     x: Float[np.ndarray, "n d"],
     blocks: Sequence[np.ndarray],
     seed: object,
-) -> list[Group]:
+) -> list[KernelGroup]:
     """A group for each block."""
     kernels = as_kernels(kernel, len(blocks)) or [kernel] * len(blocks)
     return [
-        Group(slice(b, b + 1), index, _resolved(of_block, x[:, index], seed, False))
+        KernelGroup(slice(b, b + 1), index, _resolved(of_block, x[:, index], seed, False))
         for b, (index, of_block) in enumerate(zip(blocks, kernels, strict=True))
     ]
 
@@ -70,15 +70,15 @@ def coordinate_groups(
     x: Float[np.ndarray, "n d"],
     tested: Int[np.ndarray, " c"],
     seed: object,
-) -> list[Group]:
+) -> list[KernelGroup]:
     """All tested coordinates at once; each by itself, where each has a kernel of its own."""
     d = x.shape[1]
     kernels = as_kernels(kernel, d)
     if kernels is None:
         whole = _resolved(kernel, x, seed, True)
-        return [Group(slice(None), tested, _of_coordinates(whole, tested, d))]
+        return [KernelGroup(slice(None), tested, _of_coordinates(whole, tested, d))]
     return [
-        Group(slice(k, k + 1), np.array([j]), _resolved(kernels[j], x[:, [j]], seed, True))
+        KernelGroup(slice(k, k + 1), np.array([j]), _resolved(kernels[j], x[:, [j]], seed, True))
         for k, j in enumerate(tested)
     ]
 

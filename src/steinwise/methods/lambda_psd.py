@@ -115,7 +115,7 @@ class LambdaPSD(AbstractMethod):
         yield FittedLambdaPSD(self, tested, centre, unit, directions, best_weights(terms))
 
 
-class Directions(NamedTuple):
+class SteinMeans(NamedTuple):
     """What is multiplied with the scores: a constant, and matrices for the powers of x."""
 
     constant: Float[np.ndarray, " d"]
@@ -128,7 +128,7 @@ class FittedLambdaPSD(AbstractFitted[LambdaPSD]):
 
     centre: Float[np.ndarray, " d"]
     unit: Float[np.ndarray, " d"]
-    directions: Directions
+    directions: SteinMeans
     weights: Float[np.ndarray, " degree"]
 
     @property
@@ -176,7 +176,7 @@ class FittedLambdaPSD(AbstractFitted[LambdaPSD]):
 
 def stein_means(
     x: Float[np.ndarray, "n d"], score: Float[np.ndarray, "n d"], degree: int
-) -> Directions:
+) -> SteinMeans:
     """The means of Stein's operator applied to a constant and to the powers 1 to degree - 1 of x.
 
     Together they have length 1.
@@ -189,11 +189,11 @@ def stein_means(
     constant = score.mean(axis=0)
     length = np.sqrt((matrices**2).sum() + (constant**2).sum())
     unit = length if length > 0 else 1.0
-    return Directions(constant / unit, matrices / unit)
+    return SteinMeans(constant / unit, matrices / unit)
 
 
 def stein_terms(
-    x: Float[np.ndarray, "n d"], score: Float[np.ndarray, "n d"], directions: Directions
+    x: Float[np.ndarray, "n d"], score: Float[np.ndarray, "n d"], directions: SteinMeans
 ) -> Float[np.ndarray, "n degree"]:
     """g_0 to g_(r - 1) of each draw."""
     columns = [score @ directions.constant]

@@ -20,7 +20,7 @@ from steinwise.orbits.series_comparison import SeriesComparison
 from steinwise.target import AbstractTarget
 
 # In place of an infinite normal score: far enough for functions of it to vanish.
-LARGEST_NORMAL_SCORE = 50.0
+IN_PLACE_OF_INFINITY = 50.0
 # What a series may cost, in evaluations a line: few nodes take about 16, and 4 more for the lines
 # that are followed both ways. A series through a factorisation of 100 x 100 costs 30.
 MOST_SERIES_COST = 20.0
@@ -38,7 +38,7 @@ class Places:
 
     @classmethod
     def of_transforms(cls, u: Float[np.ndarray, "n c"], evaluations: float, ends: int) -> "Places":
-        z = np.clip(ndtri(u), -LARGEST_NORMAL_SCORE, LARGEST_NORMAL_SCORE)
+        z = np.clip(ndtri(u), -IN_PLACE_OF_INFINITY, IN_PLACE_OF_INFINITY)
         return cls(u, z, evaluations, ends)
 
     @classmethod

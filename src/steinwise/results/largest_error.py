@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from steinwise.results.tolerance import Quantity
+from steinwise.results.tolerance import Moment
 
 
 class ErrorEstimates(NamedTuple):
@@ -37,7 +37,7 @@ class LargestError:
     low: float
     high: float | None
     coordinate: str  # whose error is the largest; "" where none can be told
-    quantity: Quantity
+    quantity: Moment
     unknown: tuple[str, ...] = ()  # coordinates whose errors cannot be told
     estimates: ErrorEstimates | None = field(default=None, repr=False, compare=False)
 

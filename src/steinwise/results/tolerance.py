@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Answer = Literal["beyond", "within", "too few draws", "unknown"]
-Quantity = Literal["mean", "sd"]  # whose error it is
+Moment = Literal["mean", "sd"]  # whose error it is
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class ToleranceAnswer:
     alpha: float
     answer: Answer
     coordinate: str
-    quantity: Quantity
+    quantity: Moment
     error: float
     low: float  # of an interval that holds for all coordinates together; where "within", of one
     high: float  # from one-sided bounds, each at level alpha: all of them must lie inside

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from steinwise.results.invariance import Change
-from steinwise.testing.quantities import Quantity
+from steinwise.testing.ranked_functions import RankedFunction
 
 CLEAR = 3.0  # standard errors from which a change of a mean is told
 FAR = 10.0  # standard deviations beyond which a rare value counts as one there
@@ -14,7 +14,7 @@ RARE = 0.01  # the share of values up to which they may be the tail of the targe
 
 
 def change_of(
-    quantity: Quantity,
+    function: RankedFunction,
     moved: Float[np.ndarray, "n k"],
     exact: Float[np.ndarray, "n m"],
     pvalue: float,
@@ -36,9 +36,9 @@ def change_of(
         "product": "dependence",
         "log density": "log density",
         "own": "function",
-    }.get(quantity.kind, quantity.kind)
+    }.get(function.kind, function.kind)
     ratio = float(np.sqrt(moved.mean() / exact.mean())) if kind == "spread" else 1.0
-    return Change(quantity.name, kind, float(pvalue), float(shift), ratio)
+    return Change(function.name, kind, float(pvalue), float(shift), ratio)
 
 
 def without_shapes(changes: Iterable[Change]) -> tuple[Change, ...]:

@@ -127,7 +127,7 @@ class ExactTarget:
         return f"ExactTarget({self.name!r}, {self.dim} coordinates)"
 
 
-def require_target(target: Any) -> None:
+def require_exact_target(target: Any) -> None:
     """Require a density with exact draws."""
     if not isinstance(target, ExactTarget):
         raise InputError(

@@ -12,9 +12,9 @@ from steinwise._internal.validation import (
 )
 from steinwise.results.invariance import InvarianceResult
 from steinwise.testing.chains import HostChains, JaxChains, Kernel
-from steinwise.testing.exact_target import ExactTarget, require_target
+from steinwise.testing.exact_target import ExactTarget, require_exact_target
 from steinwise.testing.judging import MIN_CHAINS, Points, judge
-from steinwise.testing.quantities import Quantities
+from steinwise.testing.ranked_functions import RankedFunctions
 
 # Exact draws that the end of a chain is ranked among. The variances of ranks are 1.1 times those
 # among infinitely many.
@@ -165,7 +165,7 @@ def repeatable(
     host: bool = False,
 ) -> Callable[[Any], InvarianceResult]:
     """`check_invariance` as a function of the seed, which is compiled once for many seeds."""
-    require_target(target)
+    require_exact_target(target)
     require_function("step", step, "a function step(key, state)")
     for name, value in (("reverse", reverse), ("init", init), ("position", position)):
         if value is not None:
@@ -174,7 +174,7 @@ def repeatable(
     require_whole("chains", chains, least=MIN_CHAINS)
     require_share("false_alarm", false_alarm)
     require_flag("host", host)
-    quantities = Quantities(target, functions, host=host)
+    ranked = RankedFunctions(target, functions, host=host)
     kernel = Kernel(step, reverse, init or _point_itself, position or _state_itself)
     run_chains = (HostChains if host else JaxChains)(kernel, steps, target.dim)
 
@@ -190,7 +190,7 @@ def repeatable(
 
         return judge(
             run,
-            quantities,
+            ranked,
             target=target,
             false_alarm=false_alarm,
             chains=chains,

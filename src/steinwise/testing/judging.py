@@ -10,8 +10,8 @@ from steinwise._internal.random import stream
 from steinwise.results.invariance import InvarianceResult
 from steinwise.testing.effects import change_of, not_finite, without_shapes
 from steinwise.testing.exact_target import ExactTarget
-from steinwise.testing.quantities import SCORE_KINDS, Quantities, Quantity
 from steinwise.testing.rank_test import GROWTH, grouped, look_again, uniform_ranks, uniformity
+from steinwise.testing.ranked_functions import SCORE_KINDS, RankedFunction, RankedFunctions
 
 MIN_CHAINS = 10
 CLEARER = 1e-3  # of p-values: a factor that is more than chance between two views of one error
@@ -31,7 +31,7 @@ class Points(NamedTuple):
 
 def judge(
     run: Callable[[int, int], Points],
-    quantities: Quantities,
+    functions: RankedFunctions,
     *,
     target: ExactTarget,
     false_alarm: float,
@@ -47,7 +47,7 @@ def judge(
     `run(stage, block)` makes the points of `chains` new chains, with steps that round in this
     relative precision.
     """
-    rounding = quantities.rounding(precision) * ULPS * (1 + steps)
+    rounding = functions.rounding(precision) * ULPS * (1 + steps)
     looked_at: list[tuple[Points, Points]] = []  # of every stage: the points, and their values
     blocks_used = 0
 
@@ -59,7 +59,7 @@ def judge(
         if not np.isfinite(points.moved).all():
             looked_at.append((points, points))
             return np.zeros(1)  # no invariant step does that, at any level
-        together = quantities(np.concatenate(points, axis=1))
+        together = functions(np.concatenate(points, axis=1))
         values = Points(*np.split(together, [points.moved.shape[1]], axis=1))
         looked_at.append((points, values))
         return uniformity(_ranks(values, rounding, stream(seed, "ranks", stage)))
@@ -69,8 +69,8 @@ def judge(
     changes = not_finite(target.names, points.moved)
     if verdict.alarm and not changes:
         changes = without_shapes(
-            change_of(quantities.listed[f], values.moved[..., f], values.exact[..., f], p)
-            for f, p in _named(quantities.listed, verdict.pvalues)
+            change_of(functions.listed[f], values.moved[..., f], values.exact[..., f], p)
+            for f, p in _named(functions.listed, verdict.pvalues)
         )
     return InvarianceResult(
         subject=subject,
@@ -79,7 +79,7 @@ def judge(
         pvalue=float(verdict.pvalues.min()),
         false_alarm=float(false_alarm),
         changes=changes,
-        functions=tuple(str(quantity) for quantity in quantities.listed),
+        functions=tuple(str(function) for function in functions.listed),
         steps=int(steps),
         chains=int(chains * blocks_used),
         stages=verdict.stages,
@@ -89,7 +89,7 @@ def judge(
 
 
 def _named(
-    listed: Sequence[Quantity], pvalues: Float[np.ndarray, " f"]
+    listed: Sequence[RankedFunction], pvalues: Float[np.ndarray, " f"]
 ) -> Iterator[tuple[int, float]]:
     """What stands out, the clearest first.
 
@@ -97,9 +97,9 @@ def _named(
     """
     least = max(NAMED, pvalues.min())
     plain: dict[str, float] = {}
-    for quantity, p in zip(listed, pvalues, strict=True):
-        if quantity.kind in ("value", "square") and p <= least:
-            plain[quantity.name] = min(p, plain.get(quantity.name, 1.0))
+    for function, p in zip(listed, pvalues, strict=True):
+        if function.kind in ("value", "square") and p <= least:
+            plain[function.name] = min(p, plain.get(function.name, 1.0))
     for f in np.argsort(pvalues, kind="stable"):
         needed = listed[f].kind not in SCORE_KINDS or (
             pvalues[f] < CLEARER * plain.get(listed[f].name, np.inf)

@@ -21,7 +21,7 @@ from steinwise.results.invariance import InvarianceResult
 from steinwise.testing.invariance import CHAINS, FALSE_ALARM, STEPS, asserted, check_invariance
 from steinwise.testing.judging import MIN_CHAINS, Points, judge
 from steinwise.testing.prior_data import SimulatedModel, require_model
-from steinwise.testing.quantities import Quantities
+from steinwise.testing.ranked_functions import RankedFunctions
 from steinwise.testing.tracing import called
 
 
@@ -233,7 +233,7 @@ def check_calibration(
 
     result = judge(
         run,
-        Quantities(joint, None, host=False, leading=d),
+        RankedFunctions(joint, None, host=False, leading=d),
         target=joint,
         false_alarm=false_alarm,
         chains=repetitions,

@@ -19,8 +19,8 @@ from steinwise.testing.tracing import IN_JAX, IN_NUMPY, called, require_one_numb
 SCORE_KINDS = ("score", "squared score", "value times score")
 
 
-class Quantity(NamedTuple):
-    """What is ranked.
+class RankedFunction(NamedTuple):
+    """What a function of a draw is.
 
     Of coordinates a "value", "square", "product", or one of `SCORE_KINDS`; the "log density"; or an
     "own" function of the user's.
@@ -33,7 +33,7 @@ class Quantity(NamedTuple):
         return self.name if self.kind in ("log density", "own") else f"{self.kind} of {self.name}"
 
 
-class Quantities:
+class RankedFunctions:
     """Functions of a draw: of its coordinates, of its scores, its log density, and the user's.
 
     Of each coordinate x, in units of its sd around its mean, and the score s along it: x, x^2, the
@@ -63,12 +63,12 @@ class Quantities:
         self._density = target.as_target()
         self._scored = _with_scores(target, self._density, len(names))
         self.listed = (
-            *(Quantity("value", name) for name in names),
-            *(Quantity("square", name) for name in names),
-            *(Quantity("product", f"{a} and {b}") for a, b in pairwise(names)),
-            *(Quantity(kind, names[j]) for kind in SCORE_KINDS for j in self._scored),
-            Quantity("log density", "log density"),
-            *(Quantity("own", name) for name in own),
+            *(RankedFunction("value", name) for name in names),
+            *(RankedFunction("square", name) for name in names),
+            *(RankedFunction("product", f"{a} and {b}") for a, b in pairwise(names)),
+            *(RankedFunction(kind, names[j]) for kind in SCORE_KINDS for j in self._scored),
+            RankedFunction("log density", "log density"),
+            *(RankedFunction("own", name) for name in own),
         )
         in_jax = [target.log_density, *(() if host else own.values())]
         self._own = list(own)
@@ -101,7 +101,7 @@ class Quantities:
         )
 
     def __call__(self, points: Float[np.ndarray, "n k d"]) -> Float[np.ndarray, "n k f"]:
-        """The values of all quantities at these points.
+        """The values of all functions at these points.
 
         Points that are equal have equal values, to the last bit: each is evaluated once. Otherwise
         rounding, not chance, would decide between a point and the same point after a rejection.
