@@ -33,6 +33,15 @@ def budget_bytes(memory: str | int | float) -> int:
     return int(size)
 
 
+def even_size(n: int, most: int) -> int:
+    """The size of chunks of n rows that are as few as with `most` rows in each, and equally long.
+
+    >>> even_size(10, 7), even_size(10, 4), even_size(10, 20)
+    (5, 4, 10)
+    """
+    return -(-n // -(-n // most))
+
+
 def chunks(n: int, size: int) -> Iterator[slice]:
     """Consecutive slices of at most `size` rows that together cover n rows."""
     size = max(1, size)

@@ -18,7 +18,7 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from steinwise._internal.compiled import precision
-from steinwise._internal.memory import chunks
+from steinwise._internal.memory import chunks, even_size
 from steinwise._internal.run_options import RunOptions
 from steinwise.errors import InputError
 
@@ -80,11 +80,10 @@ def train_networks(
     weights = sum(array.size for array in jax.tree.leaves(parameters)) // n_networks
     rows = len(train.x) + len(validation.x)
     most = max(1, run.memory // (4 * COPIES * (rows * units + weights)))  # float32 has 4 bytes
-    n_groups = -(-n_networks // most)
-    groups = list(chunks(n_networks, -(-n_networks // n_groups)))
+    groups = list(chunks(n_networks, even_size(n_networks, most)))
     calls = [EPOCHS_PER_CALL] * (epochs // EPOCHS_PER_CALL)
     calls += [epochs % EPOCHS_PER_CALL] * (epochs % EPOCHS_PER_CALL > 0)
-    steps = iter(run.bar(calls * n_groups, n_groups * len(calls), "training networks"))
+    steps = iter(run.bar(calls * len(groups), len(groups) * len(calls), "training networks"))
     trained = []
     with precision():  # float32 stays float32, whatever JAX's configuration
         for group in groups:

@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Float
 
 from steinwise._internal.compiled import call_in_chunks, rows_of
+from steinwise._internal.memory import even_size
 from steinwise._internal.notes import Note
 from steinwise._internal.random import stream
 from steinwise._internal.run_options import RunOptions
@@ -180,7 +181,7 @@ class FittedFSSD(AbstractFitted[FSSD]):
         score = self.scores(target, run).astype(run.dtype)
         v, x = cast_centred(self.kernel, run.dtype, self.locations, rows_of_draws)
         most = int(np.clip(run.memory // (8 * COPIES * v.size), 1, ROWS_PER_CHUNK))
-        size = -(-n // -(-n // most))  # in as many chunks, of equal size
+        size = even_size(n, most)
         shape = (1, *v.T.shape) if self.method.null == "signs" else (1, 1, v.size)
 
         def features(part: slice) -> tuple[np.ndarray, np.ndarray]:

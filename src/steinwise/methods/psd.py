@@ -24,6 +24,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from steinwise._internal.compiled import call_in_chunks, rows_of
+from steinwise._internal.memory import even_size
 from steinwise._internal.random import stream
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.spread import spreads
@@ -125,7 +126,7 @@ class FittedPSD(AbstractFitted[PSD]):
         x, score = x.astype(run.dtype), score.astype(run.dtype)
         n, factors = self.samples.n, monomials(self.samples.dim, self.method.degree)
         most = int(np.clip(run.memory // (8 * COPIES * factors.size), 1, ROWS_PER_CHUNK))
-        size = -(-n // -(-n // most))  # in as many chunks, of equal size
+        size = even_size(n, most)
 
         def features(part: slice) -> tuple[np.ndarray, np.ndarray]:
             rows, count = rows_of(x[part], score[part]), part.stop - part.start
