@@ -1,5 +1,6 @@
 """Text from elsewhere, such as a name in a file, that cannot change what is shown around it."""
 
+import html
 from collections.abc import Sequence
 
 
@@ -17,6 +18,15 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+
+
+def html_text(text: str) -> str:
+    """The text on a page: neither markup nor control.
+
+    >>> html_text("<b>mu</b>")
+    '&lt;b&gt;mu&lt;/b&gt;'
+    """
+    return html.escape(printable(text))
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from steinwise._internal.escaping import html_text
 from steinwise.results import plots, wording
 from steinwise.results.html import (
     inline_svg,
     note_paragraph,
-    shown_text,
     tolerance_and_notes,
     verdict,
 )
@@ -55,7 +55,7 @@ def summary(
     """The table of the worst quantities, and the picture where it can be drawn."""
     return _compact(
         [
-            f"<p>{shown_text(fact)}</p>",
+            f"<p>{html_text(fact)}</p>",
             *map(note_paragraph, notes),
             *_table(wording.SUMMARY_COLUMNS, rows, closing),
             *_picture(plot, wording.PAGE["intervals"]),
@@ -81,11 +81,11 @@ def _table(titles: Sequence[str], rows: Sequence[Row], meaning: str) -> Iterator
     yield "<table><thead><tr>" + "".join(f"<th>{title}</th>" for title in titles) + "</tr></thead>"
     yield "<tbody>"
     for wrong, row in rows[:ROWS_SHOWN]:
-        cells = "".join(f"<td>{shown_text(cell)}</td>" for cell in row)
+        cells = "".join(f"<td>{html_text(cell)}</td>" for cell in row)
         yield f'<tr class="{"misfit" * wrong}">{cells}</tr>'
     yield "</tbody></table>"
     below = [*wording.more_rows(len(rows), ROWS_SHOWN), meaning]
-    yield from (f"<p>{shown_text(line)}</p>" for line in below if line)
+    yield from (f"<p>{html_text(line)}</p>" for line in below if line)
 
 
 def _picture(plot: "Callable[[], Figure]", shows: str) -> Iterator[str]:

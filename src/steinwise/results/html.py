@@ -1,6 +1,5 @@
 """A result as one HTML file that opens offline: nothing in it asks the network for anything."""
 
-import html
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steinwise._internal.escaping import printable
+from steinwise._internal.escaping import html_text
 from steinwise.results import pit_plots, plots, wording
 from steinwise.results.coordinate import CoordinateResult
 from steinwise.results.mode_plots import plot_mode_path
@@ -90,14 +89,9 @@ def document(content: Iterable[str]) -> str:
     )
 
 
-def shown_text(text: str) -> str:
-    """Text that is neither markup nor control."""
-    return html.escape(printable(text))
-
-
 def definitions(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Names and values; nothing where there are none."""
-    shown = [f"<dt>{shown_text(name)}</dt><dd>{shown_text(value)}</dd>" for name, value in rows]
+    shown = [f"<dt>{html_text(name)}</dt><dd>{html_text(value)}</dd>" for name, value in rows]
     if shown:
         yield from ("<dl>", *shown, "</dl>")
 
@@ -110,9 +104,9 @@ def verdict(record: CheckRecord) -> str:
         word, rest = wording.misfit_with_names(
             p, [c.label for c in record.flagged], modes, bool(record.findings.coordinates)
         )
-        text = f"<strong>{shown_text(word)}</strong> {shown_text(rest)}"
+        text = f"<strong>{html_text(word)}</strong> {html_text(rest)}"
     else:
-        text = shown_text(f"{nothing_found(record)} {wording.pvalue_sentence(p)}")
+        text = html_text(f"{nothing_found(record)} {wording.pvalue_sentence(p)}")
     return f'<p class="verdict{" misfit" * record.rejected}" role="status">{text}</p>'
 
 
@@ -120,18 +114,18 @@ def tolerance_and_notes(record: CheckRecord) -> Iterator[str]:
     """What must be said with the verdict."""
     if record.tolerance is not None:
         judged = wording.tolerance_sentence(record.tolerance, record.findings.label)
-        yield f"<p>{shown_text(judged)}</p>"
+        yield f"<p>{html_text(judged)}</p>"
     yield from map(note_paragraph, record.notes)
 
 
 def note_paragraph(note: str) -> str:
-    return f'<p class="note"><strong>Note:</strong> {shown_text(note)}</p>'
+    return f'<p class="note"><strong>Note:</strong> {html_text(note)}</p>'
 
 
 def _few_draws(record: CheckRecord) -> Iterator[str]:
     few = dominance(record)
     if few:
-        yield f'<p class="note">{shown_text(few)}</p>'
+        yield f'<p class="note">{html_text(few)}</p>'
 
 
 def searchable_table(
@@ -174,7 +168,7 @@ def _modes(record: CheckRecord) -> Iterator[str]:
     if sentences:
         yield f"<h2>{PAGE['modes']}</h2>"
     for sentence in sentences:
-        yield f"<p>{shown_text(sentence)}</p>"
+        yield f"<p>{html_text(sentence)}</p>"
     path = record.modes.path
     if path is not None:
         picture = inline_svg(lambda: plot_mode_path(path), PAGE["modes picture"])
@@ -200,9 +194,9 @@ def _table(record: CheckRecord) -> Iterator[str]:
     )
     meaning = sizes_meaning(record)
     if meaning:
-        yield f"<p>{shown_text(meaning)}</p>"
+        yield f"<p>{html_text(meaning)}</p>"
     if len(size_columns(record)) > MAIN_SIZES:  # as the columns that it explains
-        yield f'<p class="optional">{shown_text(wording.both_meaning(record.draws.dim))}</p>'
+        yield f'<p class="optional">{html_text(wording.both_meaning(record.draws.dim))}</p>'
 
 
 def _size_class(k: int) -> str:
@@ -216,7 +210,7 @@ def _rows(record: CheckRecord, ordered: Sequence[CoordinateResult]) -> Iterator[
     for row, c in enumerate(ordered[:ROWS]):
         wrong = c.name in flagged
         yield f'<tr class="{"misfit" * wrong}">'
-        yield f'<th scope="row" class="name">{shown_text(c.label)}</th>'
+        yield f'<th scope="row" class="name">{html_text(c.label)}</th>'
         for k, size in enumerate(sizes):
             number = size.of(c)
             value = "" if np.isnan(number) else f"{number:.6g}"
@@ -225,7 +219,7 @@ def _rows(record: CheckRecord, ordered: Sequence[CoordinateResult]) -> Iterator[
             yield from _quality_cells(c)
         p = c.adjusted_pvalue
         yield f'<td class="number" data-value="{p}">{wording.pvalue(p)}</td>'
-        yield f'<td class="verdict-text">{shown_text(c.verdict)}</td>'
+        yield f'<td class="verdict-text">{html_text(c.verdict)}</td>'
         if record.findings.pit is not None:
             u = _place(record, position[c.name]) if row < HISTOGRAMS else None
             discrete = c.name in record.findings.outcomes
@@ -269,7 +263,7 @@ def _histogram(u: np.ndarray, name: str) -> str:
     level = HEIGHT * (1 - 1 / tall)
     return (
         f'<svg width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{shown_text(wording.histogram_label(name))}"><path class="bars" '
+        f'aria-label="{html_text(wording.histogram_label(name))}"><path class="bars" '
         f'd="{bars}"/><path class="flat" d="M0 {level:.1f}h{WIDTH}"/></svg>'
     )
 
@@ -282,12 +276,12 @@ def _advice(record: CheckRecord) -> Iterator[str]:
     yield f"<h2>{PAGE['advice']}</h2>"
     meaning = flag_meaning(record)
     if meaning:
-        yield f"<p>{shown_text(meaning)}</p>"
+        yield f"<p>{html_text(meaning)}</p>"
     advice = [pair for key, pair in wording.ADVICE.items() if key in keys]
     if advice:
         yield "<ul>"
         for title, text in advice:
-            yield f"<li><strong>{shown_text(title)}.</strong> {shown_text(text)}</li>"
+            yield f"<li><strong>{html_text(title)}.</strong> {html_text(text)}</li>"
         yield "</ul>"
 
 
@@ -317,5 +311,5 @@ def inline_svg(plot: "Callable[[], Figure]", shows: str) -> str:
     text = out.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
-    label = f'<svg role="img" aria-label="{shown_text(shows)}"'
+    label = f'<svg role="img" aria-label="{html_text(shows)}"'
     return text.replace("<svg", label, 1)

@@ -1,10 +1,9 @@
 """Findings that print as a table: a tuple whose items keep their fields."""
 
-import html
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from steinwise._internal.escaping import printable
+from steinwise._internal.escaping import html_text
 from steinwise.results.text import plain, wrapped_table
 
 _Item = TypeVar("_Item")
@@ -40,16 +39,12 @@ class Listing(tuple[_Item, ...]):
         return "".join(
             [
                 "<table><thead><tr>",
-                *(f"<th>{_shown(title)}</th>" for title in titles),
+                *(f"<th>{html_text(title)}</th>" for title in titles),
                 "</tr></thead><tbody>",
                 *(
-                    "<tr>" + "".join(f"<td>{_shown(cell)}</td>" for cell in row) + "</tr>"
+                    "<tr>" + "".join(f"<td>{html_text(cell)}</td>" for cell in row) + "</tr>"
                     for row in rows
                 ),
                 "</tbody></table>",
             ]
         )
-
-
-def _shown(cell: str) -> str:
-    return html.escape(printable(cell))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from steinwise._internal.escaping import html_text
 from steinwise.results import wording
 from steinwise.results.html import (
     ROWS,
@@ -11,7 +12,6 @@ from steinwise.results.html import (
     inline_svg,
     note_paragraph,
     searchable_table,
-    shown_text,
 )
 from steinwise.results.wording import PAGE
 
@@ -49,13 +49,13 @@ def part(
     plot: "Callable[[], Figure]",
 ) -> Iterator[str]:
     """The table and the picture; rows in their order, the worst first."""
-    yield f"<p>{shown_text(fact)}</p>"
+    yield f"<p>{html_text(fact)}</p>"
     yield from map(note_paragraph, notes)
     kinds = ["", *["number"] * (len(wording.SUMMARY_COLUMNS) - 2), ""]
     titles = [name or PAGE["quantity"] for name in wording.SUMMARY_COLUMNS]
     columns = zip(titles, kinds, strict=True)
     yield from searchable_table("answers", PAGE["summary"], len(rows), columns, _rows(rows))
-    yield f"<p>{shown_text(closing)}</p>"
+    yield f"<p>{html_text(closing)}</p>"
     yield f"<h2>{PAGE['intervals']}</h2>"
     yield f'<div class="picture">{inline_svg(plot, PAGE["intervals"])}</div>'
 
@@ -63,8 +63,8 @@ def part(
 def _rows(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows[:ROWS]:
         yield f'<tr class="{"misfit" * row.wrong}">'
-        yield f'<th scope="row" class="name">{shown_text(row.name)}</th>'
+        yield f'<th scope="row" class="name">{html_text(row.name)}</th>'
         for cell in row.numbers:
             value = "" if cell.value != cell.value else f"{cell.value:.6g}"
-            yield f'<td class="number" data-value="{value}">{shown_text(cell.shown)}</td>'
-        yield f'<td class="verdict-text">{shown_text(row.verdict)}</td></tr>'
+            yield f'<td class="number" data-value="{value}">{html_text(cell.shown)}</td>'
+        yield f'<td class="verdict-text">{html_text(row.verdict)}</td></tr>'
