@@ -54,10 +54,6 @@ class Role:
         """The same role for an argument that may be None."""
         return replace(self, bad=tuple(case for case in self.bad if case.value is not None))
 
-    def but(self, *values: object) -> "Role":
-        """The same role for an argument that takes some of the values that others refuse."""
-        return replace(self, bad=tuple(case for case in self.bad if case.value not in values))
-
     def also(self, *more: Bad) -> "Role":
         """The same role with further bad values."""
         return replace(self, bad=self.bad + more)
