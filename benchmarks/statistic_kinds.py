@@ -1,6 +1,5 @@
 """One small method for each kind of statistic: a mean, feature products, a Gram matrix."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,12 +8,12 @@ import numpy as np
 import steinwise as sw
 from benchmarks import targets
 from steinwise._internal.run_options import RunOptions
-from steinwise.methods import AbstractFitted, AbstractMethod
+from steinwise.methods.base import AbstractFitted, AbstractFixedMethod, AbstractMethod
 from steinwise.methods.statistics import FeatureProduct, Mean
 from steinwise.target import AbstractTarget
 
 
-class SteinMean(AbstractMethod):
+class SteinMean(AbstractFixedMethod):
     """A mean statistic: b_j(x) f_j(x) + f_j'(x) with fixed f_j = exp(-(x_j - v_j)^2 / 2).
 
     Its contributions are as autocorrelated as the chain. Those of KCC-SD with the target's own
@@ -26,13 +25,8 @@ class SteinMean(AbstractMethod):
     def describe(self) -> str:
         return "mean of Stein's operator on fixed functions"
 
-    def prepare(
-        self,
-        samples: sw.Samples,
-        target: AbstractTarget,  # noqa: ARG002
-        run: RunOptions,  # noqa: ARG002
-    ) -> "Iterator[FittedSteinMean]":
-        yield FittedSteinMean(self, samples)
+    def fitted(self, samples: sw.Samples) -> "FittedSteinMean":
+        return FittedSteinMean(self, samples)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +44,7 @@ class FittedSteinMean(AbstractFitted[SteinMean]):
         return Mean(bump * (target.score(x, memory=run.memory) - difference))
 
 
-class SteinFeatures(AbstractMethod):
+class SteinFeatures(AbstractFixedMethod):
     """A feature product: Stein features at five random points, with two bandwidths.
 
     tau_jl(x) = b_j(x) k(x, v_l) + dk/dx_j(x, v_l) has mean zero under the target, so the mean of
@@ -63,13 +57,8 @@ class SteinFeatures(AbstractMethod):
     def describe(self) -> str:
         return "product of Stein features at 5 points, 2 bandwidths"
 
-    def prepare(
-        self,
-        samples: sw.Samples,
-        target: AbstractTarget,  # noqa: ARG002
-        run: RunOptions,  # noqa: ARG002
-    ) -> "Iterator[FittedSteinFeatures]":
-        yield FittedSteinFeatures(self, samples)
+    def fitted(self, samples: sw.Samples) -> "FittedSteinFeatures":
+        return FittedSteinFeatures(self, samples)
 
 
 @dataclass(frozen=True, eq=False)
