@@ -40,6 +40,7 @@ CASES = {
     "scatter": lambda x: jnp.zeros(8).at[np.array([1, 6])].set(x[2:4]),
     "scatter into x": lambda x: x.at[np.array([1, 4])].set(x[2:4] ** 2),
     "split": lambda x: jnp.concatenate([a**2 for a in jnp.split(x, 3)][::-1]),
+    "unstack": lambda x: jnp.concatenate([a**2 for a in x.reshape(3, 2)][::-1]),
     "stack": lambda x: jnp.stack([x[:3], jnp.exp(x[3:])]),
     "one hot": lambda x: jnp.eye(3)[np.array([0, 2, 1, 1])] @ x[:3],
 }

@@ -19,7 +19,7 @@ from steinwise.target.series.program import Program, flatten
 def _scan(interpreter: Interpreter, step: Step) -> Sequence[Moving | None]:
     """A scan whose carry, inputs and outputs hold coefficients as well, wherever they move."""
     params = step.equation.params
-    n_constants, n_carry = params["num_consts"], params["num_carry"]
+    n_constants, n_carry = _counts(params)
     body = flatten(params["jaxpr"])
     constants = step.operands[:n_constants]
     start = step.operands[n_constants : n_constants + n_carry]
@@ -51,6 +51,14 @@ def _scan(interpreter: Interpreter, step: Step) -> Sequence[Moving | None]:
         Moving(result, tuple(packed[1:])) if len(packed) > 1 else None
         for packed, result in zip((*carry, *outputs), step.results, strict=True)
     ]
+
+
+def _counts(params: dict[str, Any]) -> tuple[int, int]:
+    """How many operands of a scan are constants, and how many its carry."""
+    if "ft_in" in params:  # since JAX 0.12
+        constants, carry, _ = params["ft_in"].unpack()
+        return len(constants), len(carry)
+    return params["num_consts"], params["num_carry"]
 
 
 def _moving_outputs(body: Program, moves: list[bool], n_constants: int, n_carry: int) -> list[bool]:

@@ -70,6 +70,7 @@ RULES = dict.fromkeys(
         "concatenate",
         "pad",
         "stack",
+        "unstack",
         "gather",
         "dynamic_slice",
         "scatter",
