@@ -22,7 +22,7 @@ def test_error_and_gamma_functions():
             "lgamma": gammaln,
             "digamma": digamma,
         },
-        np.array([0.15, 0.35, 0.5]),
+        np.array([0.15, 0.35, 0.55]),  # JAX 0.12 computes ndtri(p) from |p - 1/2|
         order=3,  # nested derivatives of log Gamma compile slowly
     )
 

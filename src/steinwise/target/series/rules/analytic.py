@@ -46,6 +46,11 @@ def _log(operands: Sequence[Series], first: Array, _: dict) -> list[Coefficient]
     return logarithm(operands[0], first)
 
 
+def _log2(operands: Sequence[Series], first: Array, _: dict) -> list[Coefficient]:
+    natural = logarithm(operands[0], first)
+    return [first, *[multiply(c, 1 / math.log(2)) for c in natural[1:]]]
+
+
 def _log1p(operands: Sequence[Series], first: Array, _: dict) -> list[Coefficient]:
     return logarithm(_plus(operands[0], 1.0), first)
 
@@ -125,6 +130,19 @@ def _square(operands: Sequence[Series], first: Array, _: dict) -> list[Coefficie
     return [first, *square(operands[0])[1:]]
 
 
+def _one_minus_square(operands: Sequence[Series], first: Array, _: dict) -> list[Coefficient]:
+    return [first, *[multiply(c, -1.0) for c in square(operands[0])[1:]]]
+
+
+def _polynomial(operands: Sequence[Series], first: Array, _: dict) -> list[Coefficient]:
+    """Of x, with coefficients that may be series too, the lowest first: by Horner's scheme."""
+    x, *coefficients = operands
+    out = coefficients[-1]
+    for coefficient in reversed(coefficients[:-1]):
+        out = [add(a, b) for a, b in zip(product(out, x), coefficient, strict=True)]
+    return [first, *out[1:]]
+
+
 def _integer_pow(operands: Sequence[Series], first: Array, params: dict) -> list[Coefficient]:
     exponent = params["y"]
     if exponent < 0:
@@ -172,6 +190,7 @@ ELEMENTWISE: dict[str, Rule] = {
     "exp2": _exp2,
     "expm1": _expm1,
     "log": _log,
+    "log2": _log2,
     "log1p": _log1p,
     "logistic": _logistic,
     "tanh": _tanh,
@@ -191,6 +210,8 @@ ELEMENTWISE: dict[str, Rule] = {
     "rsqrt": _root(-0.5),
     "cbrt": _root(1 / 3),
     "square": _square,
+    "one_minus_square": _one_minus_square,
+    "polynomial": _polynomial,
     "integer_pow": _integer_pow,
     "pow": _pow,
 }
