@@ -193,7 +193,7 @@ def test_chains_that_are_called_independent_and_are_not():
     for t in range(1, 500):
         chains[:, t] = 0.9 * chains[:, t - 1] + np.sqrt(0.19) * noise[:, t]
     some = {"method": "ksd", "independent": True}
-    words = r"said of these chains, and their draws are autocorrelated: 0\.\d+ at lag 1 in x\[\d\]"
+    words = r"with independent=True, but their draws are autocorrelated: 0\.\d+ at lag 1 in x\[\d\]"
     for given in (chains, chains[:1], sw.Samples.of(chains)):
         with pytest.warns(sw.SteinwiseWarning, match=words):
             assert sw.check(given, STANDARD, **some).notes

@@ -66,9 +66,10 @@ def test_couplings_are_partial_correlations_whatever_the_scale() -> None:
 
 def test_blocks_are_a_partition_of_coupled_coordinates() -> None:
     """Catches blocks that overlap, leave one out, or grow without end."""
-    covariance = np.eye(6)
-    covariance[:4, :4] = 0.05 * np.eye(4) + 0.95
-    target = sw.Gaussian(np.zeros(6), covariance)
+    precision = np.eye(6)
+    for j, coupling in enumerate((0.5, 0.4, 0.3)):  # the strongest first: no ties
+        precision[j, j + 1] = precision[j + 1, j] = -coupling
+    target = sw.Gaussian(np.zeros(6), np.linalg.inv(precision))
     x = draws_of(target, 100)
     assert sw.graphs.coupled_blocks(x, target, strength=0.2) == [[0, 1, 2, 3], [4], [5]]
     for largest in (1, 2, 3):
