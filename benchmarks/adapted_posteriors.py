@@ -24,6 +24,7 @@ def numpyro_hierarchical() -> tuple[Any, Any, float]:
     import numpyro.distributions as dist
 
     import steinwise as sw
+    from benchmarks.numpyro_runs import nuts
 
     numpyro.enable_x64()
     group, x, y = hierarchical_data()
@@ -38,14 +39,7 @@ def numpyro_hierarchical() -> tuple[Any, Any, float]:
         expected = intercept[group] + slope[group] * x
         numpyro.sample("y", dist.Normal(expected, scales[2]), obs=jnp.asarray(y))
 
-    mcmc = numpyro.infer.MCMC(
-        numpyro.infer.NUTS(model),
-        num_warmup=WARM_UP,
-        num_samples=DRAWS,
-        num_chains=CHAINS,
-        chain_method="sequential",
-        progress_bar=False,
-    )
+    mcmc = nuts(model, chains=CHAINS, warm_up=WARM_UP, draws=DRAWS)
     mcmc.run(jax.random.key(1))
     seconds = _cpu_seconds(lambda: mcmc.run(jax.random.key(0)))
     return *sw.from_numpyro(mcmc), seconds

@@ -34,17 +34,11 @@ def measure(name: str) -> dict[str, Any]:
 
     import steinwise as sw
     from benchmarks.numpyro_models import MODELS
+    from benchmarks.numpyro_runs import nuts
 
     numpyro.enable_x64()
     model = next(model for model in MODELS if model.__name__ == name)
-    mcmc = numpyro.infer.MCMC(
-        numpyro.infer.NUTS(model),
-        num_warmup=WARM_UP,
-        num_samples=DRAWS,
-        num_chains=CHAINS,
-        chain_method="sequential",
-        progress_bar=False,
-    )
+    mcmc = nuts(model, chains=CHAINS, warm_up=WARM_UP, draws=DRAWS)
     mcmc.run(jax.random.key(0))
     draws, target = sw.from_numpyro(mcmc)
     start = time.process_time()
