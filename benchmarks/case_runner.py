@@ -77,7 +77,7 @@ def run_missing(
     print_table: Callable[[Sequence[str], dict[str, Any]], str],
     options: dict[str, Any],
 ) -> None:
-    """Run one case that is not in the file with so many repetitions, add it, and print it."""
+    """Run one case that the file does not have with this many repetitions, add it, print it."""
     repetitions, again = options["repetitions"], options["again"]
     if not again and read(path).get(name, {}).get("repetitions") == repetitions:
         return

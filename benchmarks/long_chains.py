@@ -24,7 +24,7 @@ class Sampler(NamedTuple):
 def chain_runner(target: ExactTarget, sampler: Sampler, draws: int) -> Callable[[int], np.ndarray]:
     """A function of the number of steps from one draw to the next, which is compiled once.
 
-    It makes so many draws of all chains together, (chain, draw, coordinate).
+    It makes this many draws of all chains together, (chain, draw, coordinate).
     """
     start = jnp.asarray(target.draw(1, CHAINS))
     keys = jax.random.split(jax.random.key(1), CHAINS)

@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.museum`` writes `results/museum.json` as it goes and resumes; more
 ``--seeds`` are added to those that are there. ``--table`` prints the file as a table.
-``--right 1000`` counts the false alarms of a right Metropolis step over so many seeds, in
+``--right 1000`` counts the false alarms of a right Metropolis step over 1000 seeds, in
 `results/museum_right.json`.
 """
 
@@ -29,7 +29,7 @@ BLOCK = 25  # seeds from one writing of the file to the next; each compiles anew
 
 
 def measure_chains(piece: Piece) -> dict[str, Any]:
-    """What R-hat, KSD and the default check say of the wrong sampler at so many effective draws."""
+    """What R-hat, KSD and the default check say of the wrong sampler, by its effective draws."""
     wrong, (short, usual, long) = piece.make(True), EFFECTIVE
     run, column = chain_runner(piece.target, wrong, round(SPARE * usual)), f"check at {usual}"
     draws, found = np.zeros((0, 0, 0)), {}
@@ -153,7 +153,7 @@ def _chain_cells(row: dict[str, Any]) -> tuple[str, ...]:
 @click.option("--seeds", default=10, show_default=True, help="Seeds of the invariance test.")
 @click.option("--only", default="", help="Pieces whose names contain this.")
 @click.option("--chains/--no-chains", default=True, help="Look at long chains too.")
-@click.option("--right", default=0, help="Only count false alarms, over so many seeds.")
+@click.option("--right", default=0, help="Only count false alarms, over this many seeds.")
 @click.option("--table", "show", is_flag=True, help="Print the table of the file, and no more.")
 def main(seeds: int, only: str, chains: bool, right: int, show: bool) -> None:
     if right:

@@ -1,6 +1,6 @@
 """NUTS of nutpie with its defaults, whose adaptation is timed too."""
 
-# the users' libraries are in .venv-adapters, and nutpie is installed beside them
+# the users' libraries are in .venv-adapters, and nutpie is installed there as well
 # pyright: reportMissingImports=false
 
 from collections.abc import Callable

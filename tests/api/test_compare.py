@@ -71,7 +71,7 @@ def test_checks_order_sets_that_ksd_orders_wrongly():
 
 def test_two_right_sets_are_a_tie():
     found = sw.compare({"one": _normal(0, 500), "two": _normal(1, 300)}, TARGET)
-    assert sorted(_standings(found).values()) == ["first", "not told apart"]
+    assert sorted(_standings(found).values()) == ["first", "indistinguishable"]
     assert set(found.candidates) == {"one", "two"}
     assert "None is worse than another" in str(found)
 
@@ -100,7 +100,7 @@ def test_draws_with_right_means_and_sds_do_not_win_with_a_wrong_dependence():
     assert _names(found) == ["right", "alone"]
     assert (alone.largest_error.high or np.inf) < (right.largest_error.high or 0.0)
     assert alone.conditional_error > 0.5
-    assert found.ranking[1].standing == "not told apart"
+    assert found.ranking[1].standing == "indistinguishable"
 
 
 def test_sets_whose_errors_cannot_be_told():
@@ -117,7 +117,7 @@ def test_sets_whose_errors_cannot_be_told():
     assert (first.name, first.standing) == ("right", "first")
     assert first.evidence.largest_error.high is None
     assert second.standing == "unknown"
-    assert second.verdict.startswith("does not fit; how far off cannot be told")
+    assert second.verdict.startswith("does not fit; how far off is not known")
     assert set(found.candidates) == {"right", "flat"}
     found.plot().canvas.draw()
     json.dumps(found.to_dict())

@@ -34,7 +34,7 @@ def _chains(seed: int, rho: float, shape: tuple[int, ...] = (4, 500, D)) -> np.n
 def test_the_ranking_and_the_candidates():
     models = {"far": _shifted(1.0, 0.0), "right": _shifted(0.0, 0.0), "near": _shifted(0.02, 0.0)}
     found = sw.compare_models(_normal(0, 500), models)
-    assert [r.standing for r in found.ranking] == ["best", "not told apart", "worse"]
+    assert [r.standing for r in found.ranking] == ["best", "indistinguishable", "worse"]
     assert found.ranking[-1].name == "far"
     assert set(found.candidates) == {"right", "near"}
     assert found.what == "model"

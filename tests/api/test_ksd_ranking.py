@@ -29,7 +29,7 @@ def test_the_ranking_and_the_verdicts():
     z = _normal(0, 500)
     found = sw.compare({"far": z + 0.6, "wide": 1.1 * z, "exact": z}, TARGET, method="ksd")
     assert [s.name for s in found.ranking] == ["exact", "wide", "far"]
-    assert [s.standing for s in found.ranking] == ["best", "not told apart", "worse"]
+    assert [s.standing for s in found.ranking] == ["best", "indistinguishable", "worse"]
     assert [s.verdict for s in found.ranking] == [VERDICTS[s.standing] for s in found.ranking]
     assert found.ranking[0].difference == found.ranking[0].difference_error == 0
     best, _, far = found.ranking
@@ -62,7 +62,7 @@ def test_the_v_statistic_counts_slow_mixing_and_the_u_statistic_does_not():
     """A step size: both chains are right, one takes 20 times as long to get about."""
     sets = {"fast": _chain(3, 0.0), "slow": _chain(4, 0.9)}
     u = sw.compare(sets, TARGET, method=FIXED)
-    assert u.ranking[1].standing == "not told apart"
+    assert u.ranking[1].standing == "indistinguishable"
     v = {s.name: s.value for s in sw.compare(sets, TARGET, method=FIXED, estimator="v").ranking}
     assert v["slow"] > 4 * v["fast"] > 0
     slow = sw.ksd(sets["slow"], TARGET, kernel=FIXED.kernel, estimator="v", independent=True)

@@ -47,14 +47,14 @@ def test_sets_without_a_misfit_come_first_then_the_others_by_size() -> None:
         hmc=evidence(False, 0.05, 0.0, 0.13),
     )
     assert list(found) == ["nuts", "hmc", "pathfinder", "vi"]
-    assert list(found.values()) == ["first", "not told apart", "worse", "worse"]
+    assert list(found.values()) == ["first", "indistinguishable", "worse", "worse"]
 
 
 def test_a_set_is_worse_only_beyond_the_error_of_the_difference() -> None:
     """Of independent sets, half-widths of 0.1 add up to 0.14."""
     one = evidence(True, 0.5, 0.4, 0.6)
     near, beyond = evidence(True, 0.63, 0.53, 0.73), evidence(True, 0.65, 0.55, 0.75)
-    assert ranked(one=one, near=near) == {"one": "first", "near": "not told apart"}
+    assert ranked(one=one, near=near) == {"one": "first", "near": "indistinguishable"}
     assert ranked(one=one, beyond=beyond) == {"one": "first", "beyond": "worse"}
 
 
@@ -118,7 +118,7 @@ def test_a_known_part_can_be_too_much() -> None:
     assert ranked(least=least, known=known) == {"known": "first", "least": "unknown"}
 
 
-def test_what_is_not_known_is_not_called_best_nor_not_told_apart() -> None:
+def test_what_is_not_known_is_called_neither_best_nor_indistinguishable() -> None:
     """Catches a set that wins with errors that nobody knows, and a tie with it."""
     lost, partly = evidence(True, None), evidence(True, 0.1, 0.05, None)
     assert ranked(lost=lost, partly=partly) == {"partly": "unknown", "lost": "unknown"}

@@ -53,7 +53,7 @@ def test_the_worst_error_is_named() -> None:
 
 
 def test_what_is_unknown_besides_the_worst_is_named() -> None:
-    """Catches a worst error that is none: those that cannot be told may be larger."""
+    """Catches a worst error that is none: those that are not known may be larger."""
 
     def first_has_two_modes(x: jnp.ndarray) -> jnp.ndarray:
         return jnp.logaddexp(-((x[0] - 4) ** 2) / 2, -((x[0] + 4) ** 2) / 2) - x[1] ** 2 / 2
@@ -67,7 +67,7 @@ def test_what_is_unknown_besides_the_worst_is_named() -> None:
     assert (found.tolerance.coordinate, found.tolerance.unknown) == ("b", ("a",))
     for text in (str(found), found.to_html()):
         said = " ".join(text.split())
-        assert "The errors of 1 other cannot be told, and may be larger: a." in said
+        assert "The errors of 1 other are not known, and may be larger: a." in said
 
 
 def test_the_worst_is_the_largest_and_not_the_one_known_best() -> None:
@@ -104,8 +104,8 @@ def test_more_draws_are_not_asked_for_where_they_need_not_help(of_b: float) -> N
     answer = judge_tolerance(errors, ("a", "b"), 0.1, 0.05, 0)
     assert (answer.answer, answer.unknown, answer.coordinate) == ("unknown", ("a",), "b")
     said = tolerance_sentence(answer)
-    assert "the errors of a cannot be told from these draws, and more draws may not help" in said
-    assert "sw.summary may tell them. Of the others, the worst is the " in said
+    assert "the errors of a cannot be estimated from these draws, and more draws may not" in said
+    assert "sw.summary may be able to estimate them. Of the others, the worst is the " in said
     known = example_errors(mean_error=np.array([0.0, of_b]))
     expected = "too few draws" if of_b else "within"
     assert judge_tolerance(known, ("a", "b"), 0.1, 0.05, 0).answer == expected
@@ -118,7 +118,7 @@ def test_nor_where_it_is_not_chance_that_makes_an_interval_long() -> None:
     answer = judge_tolerance(errors, ("a", "b"), 0.1, 0.05, 0)
     assert (answer.answer, answer.unknown, answer.coordinate) == ("unknown", (), "b")
     assert tolerance_sentence(answer).startswith(
-        "Whether the mean of b is within the tolerance of 0.1 cannot be told: it is off by +0.05 sd"
+        "Whether the mean of b is within the tolerance of 0.1 is not known: it is off by +0.05 sd"
     )
 
 
@@ -134,13 +134,13 @@ def test_what_scores_do_not_explain_is_not_judged() -> None:
     assert found.tolerance is not None
     assert found.tolerance.answer == "unknown"
     assert found.tolerance.unknown == ("a", "b")
-    assert "cannot be told" in str(found)
+    assert "cannot be estimated" in str(found)
     assert found.acceptable
     wrong = judged(draws * 1.2, two_modes)
     assert wrong.tolerance is not None
     assert wrong.tolerance.answer == "unknown"
-    assert not wrong.acceptable  # what cannot be told is no excuse for a misfit
-    with pytest.raises(AssertionError, match=r"do not fit(.|\n)*cannot be told"):
+    assert not wrong.acceptable  # what is not known is no excuse for a misfit
+    with pytest.raises(AssertionError, match=r"do not fit(.|\n)*cannot be estimated"):
         sw.assert_fits(draws * 1.2, two_modes, tolerance=0.1)
     assert np.isnan(found.to_dataframe()["mean_error"]).all()
     noisy = judged(right(2000), sw.Target.from_score(TARGET.score, noisy=True))

@@ -69,7 +69,7 @@ def test_intervals_cover_the_truth_for_chains() -> None:
     assert hits >= 24  # of 30; fewer have probability 1e-3 at 0.95
 
 
-def test_right_draws_are_rarely_told_apart_by_ksd() -> None:
+def test_right_draws_are_rarely_called_different_by_ksd() -> None:
     """Catches an error that is too small near the null, where the statistic is degenerate."""
     claims = 0
     for seed in range(100):
@@ -117,7 +117,7 @@ def test_t_is_standard_normal_however_near_the_models_are(shift: float) -> None:
 
 
 @pytest.mark.parametrize("count", [2, 5])
-def test_equally_wrong_models_are_rarely_told_apart(count: int) -> None:
+def test_equally_wrong_models_are_rarely_called_different(count: int) -> None:
     """Catches the best taken as if it was not chosen by the data: 5 models give claims in 0.3."""
     models = {f"model {k}": shifted(*shift) for k, shift in enumerate(0.5 * np.eye(count))}
     claims = 0

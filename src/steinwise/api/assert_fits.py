@@ -30,9 +30,9 @@ def assert_fits(
         The level. A suite that runs often wants it small.
     options
         Those of `sw.check`. With `tolerance=`, only errors of means and sds beyond it are failures:
-        a sampler that is biased by design can be held to how biased it may be. Where that
-        cannot be told, any misfit is a failure. By default there are 10 / alpha bootstraps, so that
-        a p-value at the level is known to a third of itself.
+        a sampler that is biased by design can be held to how biased it may be. Where these errors
+        cannot be estimated, any misfit is a failure. By default there are 10 / alpha bootstraps, so
+        that a p-value at the level is known to a third of itself.
 
     Returns
     -------

@@ -298,7 +298,7 @@ def _evaluated_only(samples: Samples, target: AbstractTarget) -> tuple[Note, ...
 def _affordable(
     samples: Samples, method: AbstractMethod, target: AbstractTarget, most: float | None
 ) -> tuple[Samples, tuple[Note, ...]]:
-    """As many of the draws as keep to a number of evaluations, and a note on what was left out."""
+    """The draws that a budget of evaluations allows, and a note on what was left out."""
     if most is None:
         return samples, ()
     require_at_least("evaluations", most, 1)

@@ -126,8 +126,8 @@ def compare(
         asks which *draws* are nearer, as they are: few draws and slow chains count against a set,
         as for a step size at a given budget.
     alpha
-        The level of the check of each set, and that at which sets are told apart, for all of them
-        together.
+        The level of the check of each set, and that at which one set is called worse than another,
+        for all of them together.
     seed
         As in `sw.check`. For KSD, of the rows of the median heuristic, and of the distribution of
         the largest difference.

@@ -1,4 +1,4 @@
-r"""One set of draws against several models: which fits best, and which cannot be told apart.
+r"""One set of draws against several models: which fits best, and which are indistinguishable.
 
 All models are judged on the same draws with one kernel and, for KCC-SD, one stand-in for the
 conditionals of the draws, which do not depend on the model. The error of a difference is that of
@@ -9,7 +9,7 @@ vanishes only where the two models are the same. With scores b and b + c a, and 
 right, the difference is :math:`c^2 |w|^2`, :math:`w = E\, a(y) k(\cdot, y)`, its first-order part
 has standard deviation of order :math:`c / \sqrt{n}` and its second-order part c / n: the normal
 approximation holds for t however near the models are to each other. Only equal models leave 0 / 0,
-and these are called not told apart.
+and these are called indistinguishable.
 """
 
 from collections.abc import Mapping, Sequence
@@ -86,7 +86,7 @@ def compare_models(
         with q's own conditionals only (`conditionals.Sampler`), as its plain mean: with a learned
         stand-in that mean can be lower for a wrong model than for the right one.
     alpha
-        The level at which models are told apart, for all pairs together, so that the verdicts hold
+        The level at which models are called different, for all pairs together: the verdicts hold
         although the best was chosen by the same draws.
     seed
         For what is learned, the median heuristic, and the distribution of the largest difference.

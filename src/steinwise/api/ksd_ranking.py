@@ -1,4 +1,4 @@
-"""Sets of draws ranked by KSD: which is nearest to the target, and which are not told apart.
+"""Sets of draws ranked by KSD: which is nearest to the target, and which are indistinguishable.
 
 Every set gets the same discrepancy with the same settings: one kernel, its bandwidth from all sets
 together. Its error comes from batches, by the jackknife. Sets of one shape are cut into the same

@@ -210,7 +210,7 @@ def _drawn(samples: Samples, asked: Functions, shares: np.ndarray, batches: Batc
 
 
 class _Estimates(NamedTuple):
-    """What both ways say, after so many sweeps."""
+    """What both ways say, and after how many sweeps."""
 
     sweeps: int
     by_scores: Way

@@ -122,7 +122,7 @@ def transposed(samples: Samples, target: AbstractTarget) -> tuple[Note, ...]:
 
 
 def _positive(bounded: Sequence[int], samples: Samples) -> Note:
-    """That these coordinates may be positive parameters, and how a target is told so."""
+    """That these coordinates may be positive parameters, and how to declare them as such."""
     one = len(bounded) == 1
     each = ", ".join(f'"{samples.names[j]}": sw.support.positive' for j in bounded[:NAMED])
     more = ", ..." if len(bounded) > NAMED else ""

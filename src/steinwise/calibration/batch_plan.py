@@ -148,7 +148,7 @@ def _round_up(length: int) -> int:
 
 
 def _use(least: int) -> str:
-    """What so many batches are needed for."""
+    """What this many batches are needed for."""
     return "a calibrated verdict" if least >= MIN_BATCHES else "a standard error"
 
 

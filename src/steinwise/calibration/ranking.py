@@ -68,7 +68,7 @@ def rank(
         elif any(worse(name, other) for other in order):
             standing = "worse"
         else:
-            standing = "too few draws" if apart.standard_error is None else "not told apart"
+            standing = "too few draws" if apart.standard_error is None else "indistinguishable"
         ranked.append(
             Ranked(
                 name=name,
@@ -108,13 +108,13 @@ def critical_value(
     covariance = _covariance(known, cuts)
     own = np.diagonal(covariance)
     spread = np.sqrt(np.maximum(own[:, None] + own - 2 * covariance, 0.0))
-    told = spread > ROUNDING * np.sqrt(np.maximum(own[:, None], own))
+    differs = spread > ROUNDING * np.sqrt(np.maximum(own[:, None], own))
     scale, vectors = np.linalg.eigh(covariance)
     rng = stream(seed, "largest t")
     normal = rng.normal(size=(count, len(own))) * np.sqrt(np.maximum(scale, 0.0)) @ vectors.T
     largest = np.zeros(count)
     for a in range(len(own)):  # all pairs at once would take as much memory as there are pairs
-        unit = np.where(told[a], spread[a], np.inf)
+        unit = np.where(differs[a], spread[a], np.inf)
         largest = np.maximum(largest, (np.abs(normal - normal[:, [a]]) / unit).max(axis=1))
     largest /= np.sqrt(rng.chisquare(freedom, size=count) / freedom)
     return min(float(np.quantile(largest, 1 - alpha)), bonferroni)

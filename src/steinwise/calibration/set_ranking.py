@@ -95,7 +95,7 @@ def _standing(found: SetEvidence | None, best: SetEvidence | None, worse: bool) 
     elif not found.all_known:
         standing = "unknown"
     else:
-        standing = "not told apart" if best.all_known else "not compared"
+        standing = "indistinguishable" if best.all_known else "not compared"
     return standing
 
 

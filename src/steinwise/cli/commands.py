@@ -38,7 +38,7 @@ def cli() -> None:
     """Do these draws come from this density, and if not, which coordinates are wrong?
 
     Exit status of a check: 0 when no misfit was found, 1 when one was; with --tolerance, 0 also
-    when all errors are within it, and 1 when one is beyond it. Where that cannot be told, the
+    when all errors are within it, and 1 when one is beyond it. Where neither is known, the
     status is that without --tolerance. Of every command: 2 for wrong usage or input, 3 when there
     is no verdict (too few draws, or a failure inside) or it could not be written.
     """
@@ -64,8 +64,8 @@ def cli() -> None:
 @click.option(
     "--tolerance",
     type=float,
-    help="Ask whether a mean is off by more than so many sds, or an sd by this share. Where "
-    "that can be told, the exit status answers it: 0 within, 1 beyond.",
+    help="Ask whether a mean is off by more than this many sds, or an sd by this share. Where "
+    "there is an answer, the exit status gives it: 0 within, 1 beyond.",
 )
 @click.option(
     "--coordinates",
@@ -77,7 +77,7 @@ def cli() -> None:
 @click.option(
     "--evaluations",
     type=float,
-    help="The most evaluations of the density; draws are thinned to keep to it.",
+    help="The most evaluations of the density; draws are thinned to stay within it.",
 )
 @click.option(
     "--bootstraps",

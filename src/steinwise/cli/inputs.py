@@ -51,7 +51,7 @@ class Inputs:
         return load_target(self.target)
 
     def read_set(self, name: str, path: Path) -> tuple[Samples, AbstractTarget]:
-        """One of several sets; what is wrong with its file is told with its name."""
+        """One of several sets; an error in its file is reported with its name."""
         try:
             return self.read(path)
         except InputError as error:

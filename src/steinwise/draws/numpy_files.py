@@ -51,7 +51,7 @@ def read_npz(path: Path, memory: int, wanted: str = "draws") -> tuple[np.ndarray
 
 
 def _read_member(archive: zipfile.ZipFile, name: str, path: str, memory: int) -> np.ndarray:
-    """One array of an archive, if what its header declares keeps to the budget."""
+    """One array of an archive, if what its header declares fits the budget."""
     shown = f"the array {name.removesuffix('.npy')!r} of {path}"
     with archive.open(name) as file:
         shape, dtype = _read_header(file, shown)

@@ -43,7 +43,7 @@ def monte_carlo_errors(
 
 
 def simultaneous_errors(count: int, samples: Samples, batches: Batches) -> float:
-    """So many of these errors hold the means and sds of some quantities, all of them together.
+    """The number of these errors within which all means and sds of some quantities lie together.
 
     With probability 0.95, for correct draws (Bonferroni).
     """

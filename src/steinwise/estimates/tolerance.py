@@ -26,9 +26,9 @@ from steinwise.estimates.marginals import known_errors
 from steinwise.estimates.moments import MomentErrors
 from steinwise.results.tolerance import Answer, Moment, ToleranceAnswer
 
-# Random sign vectors for the quantile of the largest |t|: at least so many, and so many beyond it,
-# which gives the probability beyond it to a fifth or so. Where that takes more than MOST_SIGNS in
-# all, Bonferroni's bound is used instead.
+# Random sign vectors for the quantile of the largest |t|: at least SIGNS, and enough to have
+# SIGNS_BEYOND beyond it, which gives the probability beyond it to a fifth or so. Where that takes
+# more than MOST_SIGNS in all, Bonferroni's bound is used instead.
 SIGNS, SIGNS_BEYOND, MOST_SIGNS = 2000, 20, 200_000
 QUANTITIES: tuple[Moment, ...] = ("mean", "sd")
 

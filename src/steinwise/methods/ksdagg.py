@@ -2,7 +2,7 @@ r"""KSDAgg: KSDs of several bandwidths, aggregated (Schrab, Guedj and Gretton, 2
 
 No bandwidth is chosen: every one is compared with its own null, and the smallest of these p-values
 with that of the bootstraps, which have had the same choice. That is the corrected level of KSDAgg,
-u_alpha, told as a p-value; it needs no second set of bootstraps and no bisection.
+u_alpha, stated as a p-value; it needs no second set of bootstraps and no bisection.
 """
 
 from dataclasses import dataclass

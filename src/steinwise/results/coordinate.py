@@ -6,7 +6,7 @@ from typing import Any
 from steinwise.draws.coordinate_diagnostics import ChainQuality
 from steinwise.draws.scales import label
 from steinwise.results import wording
-from steinwise.results.misfit import Effect, Marginal, Misfit, told_kind
+from steinwise.results.misfit import Effect, Marginal, Misfit, named_kind
 from steinwise.results.outcomes import Outcome
 
 
@@ -20,7 +20,7 @@ class CoordinateResult:
     adjusted_pvalue: float  # over all coordinates, step-down: controls the family-wise error
     effect: Effect | None  # None where the method has no size that a person can read
     misfit: Misfit | None = None  # None where the coordinate is not flagged
-    marginal: Marginal | None = None  # None where it cannot be told from these draws
+    marginal: Marginal | None = None  # None where it cannot be estimated from these draws
     quality: ChainQuality | None = None  # ESS and R-hat; None for independent draws
     scale: str = ""  # "log", "logit" or "unconstrained", where it is not that of the parameter
 
@@ -53,7 +53,7 @@ class CoordinateResult:
         """
         if self.misfit is None:
             return ""
-        return told_kind(self.misfit, self.effect or Effect(0.0, 1.0), self.marginal)
+        return named_kind(self.misfit, self.effect or Effect(0.0, 1.0), self.marginal)
 
     @property
     def partners(self) -> tuple[str, ...]:

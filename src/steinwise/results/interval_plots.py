@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ARROW_ROOM = 0.15  # beside the farthest interval, as a share of the axis
+ARROW_ROOM = 0.15  # beyond the farthest interval, as a share of the axis
 
 
 class IntervalRow(NamedTuple):

@@ -28,17 +28,17 @@ class LargestError:
     mean and the sd are those of the distribution that the draws come from. With confidence
     1 - alpha the largest error lies from `low` to `high`: simultaneous intervals of all of them.
 
-    Where some errors cannot be told from these draws (`unknown`), there is no `high`; where none
-    can, there is no `size` either.
+    Where some errors cannot be estimated from these draws (`unknown`), there is no `high`; where
+    none can, there is no `size` either.
     """
 
     alpha: float
     size: float | None  # as estimated
     low: float
     high: float | None
-    coordinate: str  # whose error is the largest; "" where none can be told
+    coordinate: str  # whose error is the largest; "" where none is known
     quantity: Moment
-    unknown: tuple[str, ...] = ()  # coordinates whose errors cannot be told
+    unknown: tuple[str, ...] = ()  # coordinates whose errors cannot be estimated
     estimates: ErrorEstimates | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from steinwise.results.outcomes import Outcome
 
-# Standard errors from which an error of a mean or an sd is told, and up to which there seems none.
-# At 3.5, with the t distribution of 64 batches, an error of one of 30 coordinates is told by chance
-# in one check of twenty; at 3, in one of five.
+# Standard errors from which an error of a mean or an sd is reported, and up to which there seems to
+# be none. At 3.5, with the t distribution of 64 batches, an error of one of 30 coordinates is
+# reported by chance in one check of twenty; at 3, in one of five.
 CLEAR, SLIGHT = 3.5, 2.0
 CLOSE = 0.2  # sds: an error that may be larger is not said to be none
 # Two standard errors of an sd ratio, as a share of it, from which the expected sd is a rough
@@ -29,7 +29,7 @@ class Effect(NamedTuple):
 
 
 class Marginal(NamedTuple):
-    """A coordinate by itself: what the draws say of it, and the target as far as can be told."""
+    """A coordinate by itself: its moments in the draws, and estimates of those of the target."""
 
     mean: float  # of the draws
     sd: float
@@ -85,13 +85,13 @@ class Misfit:
     outcome: Outcome | None = None  # of a discrete coordinate, taken too often or too rarely
 
 
-def told_kind(misfit: Misfit, effect: Effect, marginal: Marginal | None) -> str:
+def named_kind(misfit: Misfit, effect: Effect, marginal: Marginal | None) -> str:
     """The kind that a verdict names, with what is known of the coordinate by itself.
 
     >>> narrow = Marginal(0.0, 0.71, 0.0, 1.0, 0.0, 0.02, 0.71, 0.02)
-    >>> told_kind(Misfit("spread"), Effect(0.0, 1.4), narrow)
+    >>> named_kind(Misfit("spread"), Effect(0.0, 1.4), narrow)
     'dependence'
-    >>> told_kind(Misfit("spread"), Effect(0.0, 0.7), narrow)
+    >>> named_kind(Misfit("spread"), Effect(0.0, 0.7), narrow)
     'spread'
     """
     if marginal is None:

@@ -40,7 +40,7 @@ class OutcomeShares:
         return OutcomeShares(values, *sums)
 
     def most_likely(self, count: int) -> "OutcomeShares":
-        """Up to so many of the values, those with the most draws or the largest probabilities."""
+        """At most this many of the values, with the most draws or the largest probabilities."""
         chosen = np.sort(np.argsort(-np.maximum(self.counts, self.expected))[:count])
         return OutcomeShares(
             *(array[chosen] for array in (self.values, self.counts, self.expected, self.variances))

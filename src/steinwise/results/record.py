@@ -90,7 +90,7 @@ class CheckRecord:
     def acceptable(self) -> bool:
         """Whether nothing was found that matters to the user.
 
-        With `tolerance=`, that every mean and sd is within it. Where that cannot be told, or no
+        With `tolerance=`, that every mean and sd is within it. Where that is not known, or no
         tolerance was given, that there is no misfit.
         """
         answer = "" if self.tolerance is None else self.tolerance.answer

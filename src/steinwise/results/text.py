@@ -152,17 +152,17 @@ def size_columns(record: CheckRecord) -> list[SizeColumn]:
 
 def sizes_meaning(record: CheckRecord) -> str:
     """How to read the columns of sizes that a report shows."""
-    told = [c.marginal is not None for c in record.findings.coordinates]
-    if told and all(told):
+    known = [c.marginal is not None for c in record.findings.coordinates]
+    if known and all(known):
         return wording.MARGINAL_MEANING
     # a summary gives no numbers of draws that miss a mode
     split = record.modes is not None and bool(record.modes.flagged(record.alpha))
-    may_tell = record.findings.has_summary and not split
-    elsewhere = f" {wording.SUMMARY_MAY_TELL}" if may_tell else ""
-    if any(told):
+    may_help = record.findings.has_summary and not split
+    elsewhere = f" {wording.SUMMARY_MAY_HELP}" if may_help else ""
+    if any(known):
         return f"{wording.MARGINAL_MEANING} {wording.MARGINAL_UNKNOWN}{elsewhere}"
-    known = any(c.effect is not None for c in record.findings.coordinates)
-    return f"{wording.conditional_meaning(record.draws.dim)}{elsewhere}" if known else ""
+    has_effects = any(c.effect is not None for c in record.findings.coordinates)
+    return f"{wording.conditional_meaning(record.draws.dim)}{elsewhere}" if has_effects else ""
 
 
 def nothing_found(record: CheckRecord) -> str:
@@ -236,8 +236,8 @@ def influence_rows(record: CheckRecord, draws: Sequence[InfluentialDraw]) -> lis
             "" if d.share is None else f"{d.share:.2f}" for d in draws
         ],
     }
-    told = {title: cells for title, cells in columns.items() if any(cells)}
-    return [tuple(told), *zip(*told.values(), strict=True)]
+    filled = {title: cells for title, cells in columns.items() if any(cells)}
+    return [tuple(filled), *zip(*filled.values(), strict=True)]
 
 
 def comparison(

@@ -187,7 +187,7 @@ class AbstractTarget(abc.ABC):
     ) -> LineSeries | None:
         """log p along lines as Taylor series around the draws.
 
-        None if there are none, or if they cost more than so many evaluations a line.
+        None if there are none, or if they cost more than `most_evaluations` on each line.
         """
         return None
 

@@ -186,7 +186,7 @@ def _first_mode_that_traces(
         try:
             # under vmap, as it will run: forward mode through a custom_vjp fails only there
             jax.eval_shape(jax.vmap(derivative), jax.ShapeDtypeStruct((1, d), _float(wide)))
-        except Exception as error:  # both are told below
+        except Exception as error:  # the message below has those of both modes
             errors.append(error)
         else:
             return mode, ""

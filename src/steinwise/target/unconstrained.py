@@ -70,7 +70,7 @@ class Unconstrained:
 
     @property
     def limits(self) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]:
-        """The least and the largest y at which x can be told from its edges."""
+        """The least and the largest y at which x still differs from its edges."""
         exact = self._exactly
         above, below = np.isfinite(self.low), np.isfinite(self.high)
         least = np.where(above, exact.to_line(self.low), np.where(below, -LARGEST_LOG, -np.inf))

@@ -79,7 +79,7 @@ class JaxChains:
         return jax.lax.scan(move, first, (jnp.arange(self._steps), keys[1:]))[1]
 
     def _check(self, dim: int) -> None:
-        """Trace everything once, so that mistakes in the user's functions are told in our words."""
+        """Trace everything once, so that errors name the user's function at fault."""
         step, reverse, init, position = self._kernel
         key, x = jax.random.key(0), jnp.zeros(dim)
         state = traced("init(key, x)", init, key, x, hint=IN_NUMPY)

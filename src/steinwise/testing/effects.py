@@ -8,7 +8,7 @@ from jaxtyping import Float
 from steinwise.results.invariance import Change
 from steinwise.testing.ranked_functions import RankedFunction
 
-CLEAR = 3.0  # standard errors from which a change of a mean is told
+CLEAR = 3.0  # standard errors from which a change of a mean is reported
 FAR = 10.0  # standard deviations beyond which a rare value counts as one there
 RARE = 0.01  # the share of values up to which they may be the tail of the target itself
 
@@ -24,7 +24,7 @@ def change_of(
     centre, sd = finite.mean(), max(finite.std(), np.finfo(float).tiny)
     low, high = centre - FAR * sd, centre + FAR * sd
     exact = np.clip(exact, low, high)
-    # a few values in a heavy tail must not be the size that is told, and many are the change itself
+    # a few values in a heavy tail must not set the reported size; many are the change itself
     often = np.mean((moved < low) | (moved > high)) > RARE
     moved = np.where(np.isfinite(moved) & often, moved, np.clip(moved, low, high))
     difference = moved.mean(axis=1) - exact.mean(axis=1)

@@ -49,7 +49,7 @@ class RankedFunctions:
         host: bool,
         leading: int | None = None,
     ) -> None:
-        """With `leading`, only so many of the first coordinates are looked at by themselves."""
+        """`leading` is how many of the first coordinates are ranked by themselves, None for all."""
         _require_functions(own, target.names)
         own = own or {}
         point = jnp.zeros(target.dim)
@@ -127,11 +127,11 @@ class RankedFunctions:
 
     def _require_numbers(self, values: Float[np.ndarray, "n f"]) -> None:
         """Refuse a log density, or a function of the user's, that is NaN at all points."""
-        told = ["log_density(x)", *(f"functions[{name!r}](x)" for name in self._own)]
-        nowhere = np.isnan(values[:, -len(told) :]).all(axis=0)
+        calls = ["log_density(x)", *(f"functions[{name!r}](x)" for name in self._own)]
+        nowhere = np.isnan(values[:, -len(calls) :]).all(axis=0)
         if nowhere.any():
             raise InputError(
-                f"{told[int(nowhere.argmax())]} is NaN at all {len(values)} points, exact draws "
+                f"{calls[int(nowhere.argmax())]} is NaN at all {len(values)} points, exact draws "
                 "among them: expected a number. Ranks of NaN would say nothing."
             )
 

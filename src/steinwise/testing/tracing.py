@@ -1,4 +1,4 @@
-"""First calls of the user's functions, whose mistakes are told by the function's name."""
+"""First calls of the user's functions: errors name the function that failed."""
 
 from collections.abc import Callable
 from typing import Any

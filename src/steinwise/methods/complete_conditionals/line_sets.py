@@ -46,9 +46,9 @@ class Rotation:
 
 
 class HeldOut(NamedTuple):
-    """The first of every so many draws, from which directions and modes are learned; or none."""
+    """The draws from which directions and modes are learned: the first of each period, or none."""
 
-    first: int = 0
+    first: int = 0  # how many draws of each period are held out
     period: int = 1
 
     def tested(self, numbers: Int[np.ndarray, "*shape"]) -> Bool[np.ndarray, "*shape"]:

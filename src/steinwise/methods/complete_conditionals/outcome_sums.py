@@ -20,7 +20,7 @@ from steinwise.results.misfit import Effect, Misfit
 from steinwise.results.outcomes import OutcomeShares
 
 ROUNDING = 1e-12  # of a square
-FEW_VALUES = 8  # up to so many values, a fault is told by the value that is taken too often
+FEW_VALUES = 8  # up to this many values, a fault is named by the value that is taken too often
 
 
 @dataclass(frozen=True, eq=False)

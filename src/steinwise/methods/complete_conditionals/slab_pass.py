@@ -79,7 +79,7 @@ def slab_rows(
 
 
 def slab_spans(batches: Batches, rows: int) -> list[slice]:
-    """Slabs of at most so many rows, which end with a batch if one ends in their second half.
+    """Slabs of at most `rows` rows, which end with a batch if one ends in their second half.
 
     Each slab adds to the sums of all batches that it touches, which are larger than its draws where
     there are many lines.
@@ -113,7 +113,7 @@ class SlabPass:
     def over(
         self, samples: Samples, meter: "tqdm", *, in_part: bool, slabs: int = 1
     ) -> PassResult | None:
-        """Go through all draws, in at least so many slabs.
+        """Go through all draws, in at least this many slabs.
 
         When interrupted, return what was found until then if that is enough for a verdict; or, if
         `in_part` is False, None.

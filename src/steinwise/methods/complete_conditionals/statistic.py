@@ -58,10 +58,10 @@ from steinwise.target import AbstractTarget
 # With G batches a mean of size z, in standard errors, stands out as z / sqrt(1 + z^2 / G): few
 # draws, whose evidence is scarce and cheap, are cut finely.
 FEW_DRAWS, FINE_BATCHES, COARSE_BATCHES = 512, 128, 64
-# Draws whose lines are followed where not all are: at least as many as have so many lines in all,
-# within these bounds, and less than twice as many. Set so that a check of a regression with 105
-# coordinates, and of stochastic volatility with 503, takes about as long as the NUTS run
-# (`python -m benchmarks.against_sampling`).
+# Draws whose lines are followed where not all are: at least as many as have FOLLOWED_LINES lines
+# together, within the bounds that follow, and less than twice as many. Set so that a check of a
+# regression with 105 coordinates, and of stochastic volatility with 503, takes about as long as the
+# NUTS run (`python -m benchmarks.against_sampling`).
 FOLLOWED_LINES, LEAST_FOLLOWED, MOST_FOLLOWED = 80_000, 500, 1000
 
 SECONDS_OF_A_SLAB = 4  # where lines take long: a bar without an estimate looks stuck

@@ -179,8 +179,8 @@ def summary_closing(
     """What the uncertainties mean, which numbers there are, and what the two ways say of them.
 
     `missing` are the names of rows that cannot be corrected, by the reason; `agree` whether the two
-    ways do, in rows that have both; `unsettled_after` so many sweeps, None where draws settled;
-    `has_uncertainty` whether any number has its +-.
+    ways do, in rows that have both; `unsettled_after` the number of sweeps, None where draws
+    settled; `has_uncertainty` whether any number has its +-.
 
     >>> summary_closing(3, {}, [True, False, True], None, True).split(". ")[3]
     'The two estimates, by scores and by lines, agree for 2 of 3 that have both'

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from steinwise._internal.escaping import printable
-from steinwise.results.misfit import DEPENDENT, Effect, Marginal, Misfit, told_kind
-from steinwise.results.wording.phrases import told_apart, value_text
+from steinwise.results.misfit import DEPENDENT, Effect, Marginal, Misfit, named_kind
+from steinwise.results.wording.phrases import to_distinct_digits, value_text
 from steinwise.results.wording.verdicts import adjusted
 
 NO_MISFIT = "no misfit found"
@@ -20,7 +20,7 @@ MARGINAL_UNKNOWN = (
     "A ? marks an error that cannot be estimated from these draws and their scores; it may be "
     "the largest."
 )
-SUMMARY_MAY_TELL = "sw.summary, which also moves draws along lines, may be able to tell it."
+SUMMARY_MAY_HELP = "sw.summary, which also moves draws along lines, may be able to estimate it."
 GIVEN_OTHERS = (
     "The conditional shift and spread are those of a coordinate given all others, in units of the "
     "target's conditional."
@@ -33,8 +33,8 @@ NO_CONTRADICTION = (
     "An sd ratio below 1 next to a conditional spread above 1 is no contradiction: draws that lack "
     "a dependence are too narrow by themselves, and too wide given the others."
 )
-MARGINAL_NOT_TOLD = (
-    "How far its mean and sd are off by themselves cannot be told from these draws and their "
+MARGINALS_UNKNOWN = (
+    "How far its mean and sd are off by themselves cannot be estimated from these draws and their "
     "scores."
 )
 
@@ -46,7 +46,7 @@ def both_meaning(coordinates: int) -> str:
 
 def conditional_meaning(coordinates: int) -> str:
     """How to read conditional shifts and spreads where there is nothing else."""
-    return f"{GIVEN_OTHERS if coordinates > 1 else GIVEN_NOTHING} {MARGINAL_NOT_TOLD}"
+    return f"{GIVEN_OTHERS if coordinates > 1 else GIVEN_NOTHING} {MARGINALS_UNKNOWN}"
 
 
 def directions_meaning(names: Sequence[str]) -> str:
@@ -74,7 +74,7 @@ def coordinate_verdict(misfit: Misfit, effect: Effect | None, marginal: Marginal
     "draws are too wide (1.2 times the target's spread)"
     """
     effect = effect or Effect(0.0, 1.0)
-    kind = told_kind(misfit, effect, marginal)
+    kind = named_kind(misfit, effect, marginal)
     given_others = _given_others(replace(misfit, kind=kind), effect)
     if marginal is None or kind in ("", "outliers"):
         return given_others
@@ -113,7 +113,7 @@ def _by_itself(marginal: Marginal) -> str:
         )
     if marginal.rescaled:
         width = "narrow" if marginal.sd_ratio < 1 else "wide"
-        sd, expected = told_apart(marginal.sd, marginal.expected_sd)
+        sd, expected = to_distinct_digits(marginal.sd, marginal.expected_sd)
         # narrow draws say little of what lies beyond them: their estimate errs on the low side
         about = f"roughly {expected}" if marginal.rough else f"about {expected}"
         more = " or more" if marginal.rough and marginal.sd_ratio < 1 else ""

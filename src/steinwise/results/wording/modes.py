@@ -170,7 +170,7 @@ def split_sentence(split: ModeSplit) -> str:
         problem = f"a mode {place_of(split.where)} holds {mass} and {drawn} of the draws"
     return (
         f"{problem}. Moving draws along lines does not cure that, and no mean, sd or quantile can "
-        "be told from them. Sample the density anew, with chains that start in every mode."
+        "be estimated from them. Sample the density anew, with chains that start in every mode."
     )
 
 

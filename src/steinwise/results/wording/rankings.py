@@ -9,7 +9,7 @@ from steinwise.results.wording.phrases import UNKNOWN
 COMPARISON_VERDICTS = {
     "best": "best",
     "worse": "worse than the best",
-    "not told apart": "indistinguishable from the best",
+    "indistinguishable": "indistinguishable from the best",
     "too few draws": "too few independent draws to tell",
 }
 
@@ -17,13 +17,13 @@ COMPARISON_VERDICTS = {
 SET_STANDINGS = {
     "first": (NO_MISFIT, "best of these, but does not fit"),
     "worse": (f"{NO_MISFIT}, but worse than the best", "does not fit, worse than the best"),
-    "not told apart": (
+    "indistinguishable": (
         f"{NO_MISFIT}, indistinguishable from the best",
         "does not fit; by means and sds indistinguishable from the best",
     ),
     "unknown": (
-        f"{NO_MISFIT}; how far off cannot be told",
-        "does not fit; how far off cannot be told",
+        f"{NO_MISFIT}; how far off is not known",
+        "does not fit; how far off is not known",
     ),
     "not compared": (
         f"{NO_MISFIT}; could not be compared with the first",

@@ -72,7 +72,7 @@ def failed_assertion(p: str, alpha: float) -> str:
 
 
 UNKNOWN_NAMED = 5
-MAY_BE_TOLD = "sw.summary may tell them"
+TRY_SUMMARY = "sw.summary may be able to estimate them"
 
 
 def tolerance_sentence(judged: ToleranceAnswer, label: Callable[[str], str] = str) -> str:
@@ -84,22 +84,23 @@ def tolerance_sentence(judged: ToleranceAnswer, label: Callable[[str], str] = st
     'Beyond the tolerance of 0.1: the sd of alpha is off by -29 % (-34 % to -24 %).'
     >>> answer = ToleranceAnswer(answer="beyond", **numbers, **worst, unknown=("mu", "tau"))
     >>> print(tolerance_sentence(answer)[79:])
-    The errors of 2 others cannot be told, and may be larger: mu, tau. sw.summary may tell them.
+    The errors of 2 others are not known, and may be larger: mu, tau. sw.summary may be able to
+    estimate them.
     >>> few = {**numbers, "low": -0.63, "high": 0.05}
     >>> print(tolerance_sentence(ToleranceAnswer(answer="too few draws", **few, **worst)))
     Too few draws to judge the tolerance of 0.1: the sd of alpha is off by -29 % (-63 % to +5 %).
     >>> answer = ToleranceAnswer(answer="unknown", **few, **worst, unknown=("mu", "tau"))
     >>> print(tolerance_sentence(answer))
-    Nothing is surely beyond the tolerance of 0.1, but the errors of mu, tau cannot be told from
-    these draws, and more draws may not help; sw.summary may tell them. Of the others, the worst is
-    the sd of alpha, off by -29 % (-63 % to +5 %).
+    Nothing is surely beyond the tolerance of 0.1, but the errors of mu, tau cannot be estimated
+    from these draws, and more draws may not help; sw.summary may be able to estimate them. Of the
+    others, the worst is the sd of alpha, off by -29 % (-63 % to +5 %).
     """
     asked = f"the tolerance of {judged.tolerance:g}"
     unknown = [label(name) for name in judged.unknown]
     if judged.answer == "unknown" and np.isnan(judged.error):
         return (
-            f"Whether means and sds are within {asked} cannot be told from these draws; "
-            f"{MAY_BE_TOLD}."
+            f"Whether means and sds are within {asked} is not known: their errors cannot be "
+            f"estimated from these draws; {TRY_SUMMARY}."
         )
     if judged.quantity == "sd":
         error, low, high = (f"{number:+.0%}" for number in (judged.error, judged.low, judged.high))
@@ -109,28 +110,28 @@ def tolerance_sentence(judged: ToleranceAnswer, label: Callable[[str], str] = st
     worst = f"the {judged.quantity} of {printable(label(judged.coordinate))}"
     size = f"off by {error} ({low} to {high})"
     if judged.answer == "beyond":
-        untold = f" {_untold(unknown)}" * bool(unknown)
-        return f"Beyond {asked}: {worst} is {size}.{untold}"
+        others = f" {_others_unknown(unknown)}" * bool(unknown)
+        return f"Beyond {asked}: {worst} is {size}.{others}"
     if judged.answer == "within":
         return f"Within {asked}: no mean or sd is further off; the worst is {worst}, {error}."
     if judged.answer == "too few draws":
         return f"Too few draws to judge {asked}: {worst} is {size}."
     if not unknown:
         return (
-            f"Whether {worst} is within {asked} cannot be told: it is {size}, and more draws need "
-            f"not narrow that; {MAY_BE_TOLD}."
+            f"Whether {worst} is within {asked} is not known: it is {size}, and more draws need "
+            f"not narrow that; {TRY_SUMMARY}."
         )
     return (
         f"Nothing is surely beyond {asked}, but the errors of {listed(unknown, UNKNOWN_NAMED)} "
-        f"cannot be told from these draws, and more draws may not help; {MAY_BE_TOLD}. Of the "
-        f"others, the worst is {worst}, {size}."
+        f"cannot be estimated from these draws, and more draws may not help; {TRY_SUMMARY}. "
+        f"Of the others, the worst is {worst}, {size}."
     )
 
 
-def _untold(unknown: Sequence[str]) -> str:
+def _others_unknown(unknown: Sequence[str]) -> str:
     """That errors besides the worst known one are not known."""
     others, names = counted(len(unknown), "other"), listed(unknown, UNKNOWN_NAMED)
-    return f"The errors of {others} cannot be told, and may be larger: {names}. {MAY_BE_TOLD}."
+    return f"The errors of {others} are not known, and may be larger: {names}. {TRY_SUMMARY}."
 
 
 def pvalue(p: float) -> str:
