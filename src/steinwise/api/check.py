@@ -205,9 +205,17 @@ def check(
     split = findings.modes is not None and bool(findings.modes.flagged(alpha))
     shown = tolerance is not None or any(c.effect is not None for c in findings.coordinates)
     if shown and has_answers:
-        asked = (tolerance, alpha, run, proper and not split)
         with run.stage(PROGRESS["answers"]):
-            findings = with_errors(findings, fitted.samples, density, plan.batches, *asked)
+            findings = with_errors(
+                findings,
+                fitted.samples,
+                density,
+                plan.batches,
+                tolerance,
+                alpha,
+                run,
+                has_moments=proper and not split,
+            )
     findings = with_scales(findings, fitted.samples, plan)
     can_be_followed = not density.noisy and not isinstance(density, ScoresAtDraws)
     findings = replace(findings, has_summary=has_answers and can_be_followed)

@@ -28,6 +28,7 @@ def with_errors(
     tolerance: float | None,
     alpha: float,
     run: RunOptions,
+    *,
     has_moments: bool,
 ) -> Findings:
     """With the errors of means and sds, which is what people ask for.

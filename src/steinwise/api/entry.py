@@ -69,8 +69,8 @@ def enter_draws(
     return samples.loaded(run.memory, held_by) if held_by else samples
 
 
-def enter_places(draws: Any, names: Sequence[str] | None = None) -> Samples:
-    """Draws that are only places to look at: nothing is asked about their dependence."""
+def enter_points(draws: Any, names: Sequence[str] | None = None) -> Samples:
+    """Draws that serve as points only: nothing is asked about their dependence."""
     given = draws.independent if isinstance(draws, Samples) else True
     return Samples.of(draws, names=names, independent=given)
 
@@ -87,6 +87,7 @@ def enter_target(
     target: Any,
     samples: Samples,
     used_by: str,
+    *,
     elsewhere: str = "",
     takes_noise: bool = False,
     takes: Sequence[str] = ("real",),
@@ -171,8 +172,15 @@ def enter_target_of(
             f"as they were before; {_those(_takes_scores)} can be used, but all of these are "
             "blind to the coordinate that was moved last too."
         )
-    needs = method.elsewhere, method.takes_noisy_scores, method.takes, method.needs_scores
-    return enter_target(target, samples, f"the method {method.name!r}", *needs)
+    return enter_target(
+        target,
+        samples,
+        f"the method {method.name!r}",
+        elsewhere=method.elsewhere,
+        takes_noise=method.takes_noisy_scores,
+        takes=method.takes,
+        needs_scores=method.needs_scores,
+    )
 
 
 def _refuse_kinds(

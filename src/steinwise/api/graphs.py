@@ -33,7 +33,7 @@ from jaxtyping import Bool, Float
 
 from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.validation import require_share, require_whole
-from steinwise.api.entry import enter_places, enter_target, run_options
+from steinwise.api.entry import enter_points, enter_target, run_options
 from steinwise.target.couplings import hessian_couplings, join_coupled
 
 
@@ -108,6 +108,8 @@ def couplings(
     """The matrix C of couplings, with zeros on its diagonal."""
     require_whole("points", points, least=1)
     run = run_options(memory=memory)
-    samples = enter_places(draws)
-    density, _ = enter_target(target, samples, "sw.graphs", "takes scores around the draws")
+    samples = enter_points(draws)
+    density, _ = enter_target(
+        target, samples, "sw.graphs", elsewhere="takes scores around the draws"
+    )
     return hessian_couplings(density, samples.rows, samples.names, points=points, memory=run.memory)

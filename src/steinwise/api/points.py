@@ -7,7 +7,7 @@ import numpy as np
 
 from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.validation import require_whole
-from steinwise.api.entry import enter_places, enter_target, run_options
+from steinwise.api.entry import enter_points, enter_target, run_options
 from steinwise.optimise.point_search import STARTS, PointSearch, place_points
 from steinwise.optimise.preconditioned import ScaledSpace
 from steinwise.optimise.regularisation import Regularisation, describe
@@ -76,8 +76,8 @@ def points(
     require_whole("candidates", candidates, least=STARTS)
     rule = Regularisation.of(regularised, entropy, m)
     run = run_options(seed=seed, memory=memory, progress=progress)
-    samples = enter_places(draws, names)
-    density, _ = enter_target(target, samples, "sw.points", "searches between the draws")
+    samples = enter_points(draws, names)
+    density, _ = enter_target(target, samples, "sw.points", elsewhere="searches between the draws")
     space = ScaledSpace.of(samples.rows, preconditioner, standardise)
     search = PointSearch(space, density, rule, run.memory)
     placed = place_points(search, samples.rows, m, candidates, run)

@@ -91,9 +91,13 @@ def refresh(
     run = run_options(seed=seed, memory=memory, progress=progress)
     given = enter_draws(draws, run, names=names, independent=independent, held_by="sw.refresh")
     with run.stage(PROGRESS["density"]):
-        used_by, elsewhere = "sw.refresh", "follows the density along lines"
-        only_real = "moves draws along lines without an end"
-        density, samples = enter_target(target, given, used_by, elsewhere, only_real=only_real)
+        density, samples = enter_target(
+            target,
+            given,
+            "sw.refresh",
+            elsewhere="follows the density along lines",
+            only_real="moves draws along lines without an end",
+        )
     batches, notes = batches_for_errors(samples)
     first = samples.rows
     scores = samples.scores_by(lambda x: density.score(x, memory=run.memory))

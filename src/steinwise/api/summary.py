@@ -138,8 +138,9 @@ def summary(
     given = enter_draws(draws, run, names=names, independent=independent, held_by="sw.summary")
     asked = enter_functions(functions, given)
     with run.stage(PROGRESS["density"]):
-        used_by, elsewhere = "sw.summary", "follows the density along lines"
-        density, samples = enter_target(target, given, used_by, elsewhere)
+        density, samples = enter_target(
+            target, given, "sw.summary", elsewhere="follows the density along lines"
+        )
     used = samples.thinned(max(1, samples.n // REFRESHED_DRAWS))
     distinct = count_distinct(used.rows)
     if not is_determined(distinct, used.dim):
@@ -235,8 +236,7 @@ def _estimates(
     reliable = all(one.kind != TOO_SLOW for one in notes)
     if sweeps is None and not reliable:
         sweeps = FEWEST_SWEEPS  # whether draws have settled will not be known after more of them
-    given = density, x, scores, sweeps, run, batches, asked.at
-    before, after, count = sweep_until_settled(*given)
+    before, after, count = sweep_until_settled(density, x, scores, sweeps, run, batches, asked.at)
     new_scores = density.score(after.x, memory=run.memory)
     drawn, refreshed = (x, scores), (after.x, new_scores)
     labels = coordinate_labels(used)

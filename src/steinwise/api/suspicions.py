@@ -1,6 +1,7 @@
-"""What often is behind a misfit: a wrong sign, no logarithm, a missing prior, an unknown bound.
+"""What is often behind a misfit: a wrong sign, no logarithm, a missing prior, an unknown bound.
 
-Looked for only where draws do not fit or sums overflow, since it costs a few evaluations.
+These are looked for only where draws do not fit or sums overflow, since that costs a few
+evaluations. Whether draws may be transposed is asked in every check.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ from steinwise.target import AbstractTarget
 from steinwise.target.support import is_declared, supports_of
 
 NOT_NORMALISED = {"density grows", "density levels off"}  # notes that say so
-LOOKED_AT = 50  # coordinates, the worst ones
+MOST_SUSPECTS = 50  # coordinates, the worst ones
 DRAWS = 3  # from which each is moved away
 FAR = 50.0  # ranges of the draws: where a density that can be normalised falls
 LEAST_SLOPE = 0.01  # of log p over a range of the draws; rounding gives less
@@ -50,7 +51,7 @@ def suspicions(
         numbers[name]
         for name in flagged
         if name in numbers and supports[numbers[name]].kind == "real"
-    ][:LOOKED_AT]
+    ][:MOST_SUSPECTS]
     if not real:
         return ()
     with np.errstate(over="ignore", invalid="ignore"):  # far out slopes overflow: they are steep
@@ -61,11 +62,12 @@ def _found(real: list[int], samples: Samples, target: AbstractTarget) -> tuple[N
     """The notes on these coordinates."""
     x = samples.evenly_spaced(RANGE_DRAWS)
     low, spread = x.min(axis=0), x.std(axis=0)
-    flat = _flat(x, real, target) if target.has_scores(samples.dim) else []
+    has_scores = target.has_scores(samples.dim)
+    flat = _flat(x, real, target) if has_scores else []
     real = [j for j in real if j not in flat]
     positive = [] if is_declared(target.support) else [j for j in real if low[j] > 0]
-    below, above = _growth(x, real, target) if target.has_scores(samples.dim) else ([], [])
-    level = _level(x, real, target) if target.has_scores(samples.dim) else []
+    below, above = _growth(x, real, target) if has_scores else ([], [])
+    level = _level(x, real, target) if has_scores else []
     bounded = [j for j in positive if low[j] < NEAR_ZERO * spread[j] and j not in above]
     growing = [j for j in real if j in (*below, *above) and j not in bounded]
     found = []
@@ -78,7 +80,7 @@ def _found(real: list[int], samples: Samples, target: AbstractTarget) -> tuple[N
     if bounded:
         found.append(_positive(bounded, samples))
     other = [j for j in positive if j not in bounded and j not in growing]
-    logarithms = _falling_at_zero(x, other, target)
+    logarithms = _falling_at_zero(x, other, target) if has_scores else []
     if logarithms:
         found.append(note("positive draws of a logarithm", names=_named(logarithms, samples)))
     return tuple(found)
@@ -139,8 +141,6 @@ def _falling_at_zero(
     x: Float[np.ndarray, "n d"], coordinates: Sequence[int], target: AbstractTarget
 ) -> list[int]:
     """The coordinates along which log p falls at 0: it has mass below, where no draw is."""
-    if not target.has_scores(x.shape[1]):
-        return []
     spread = x.std(axis=0)
     return [
         j for j in coordinates if (_slopes_at(0.0, j, x, target) * spread[j] < -LEAST_SLOPE).all()

@@ -7,7 +7,7 @@ import numpy as np
 
 from steinwise._internal.numpy_errors import own_numpy_errors
 from steinwise._internal.validation import require_whole
-from steinwise.api.entry import enter_places, enter_target, run_options
+from steinwise.api.entry import enter_points, enter_target, run_options
 from steinwise.api.recognition import recognised
 from steinwise.optimise.preconditioned import ScaledSpace
 from steinwise.optimise.regularisation import Regularisation, describe
@@ -99,10 +99,12 @@ def thin(
     draws, target = recognised(draws, target)
     rule = Regularisation.of(regularised, entropy, m)
     run = run_options(memory=memory, progress=progress)
-    places = enter_places(draws, names)
-    elsewhere = "follows the density along lines" * rule.active
     density, samples = enter_target(
-        target, places, "sw.thin", elsewhere, with_scores_alone="regularised=False"
+        target,
+        enter_points(draws, names),
+        "sw.thin",
+        elsewhere="follows the density along lines" * rule.active,
+        with_scores_alone="regularised=False",
     )
     x = samples.rows
     space = ScaledSpace.of(x, preconditioner, standardise)

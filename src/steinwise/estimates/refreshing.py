@@ -78,10 +78,9 @@ def refresh_sweeps(
                 if isinstance(line, int):
                     shares = (shares + np.arange(PLACES) / PLACES) % 1
                 shares = np.clip(shares, LEAST_SHARE, 1 - LEAST_SHARE)
-                given = target, x, line, shares, run.memory, draw_numbers
                 compiles = sweep == 0 and k in (0, len(directions))  # the first line of its kind
                 with run.stage(PROGRESS["first lines"]) if compiles else nullcontext():
-                    steps = steps_to_quantiles(*given)
+                    steps = steps_to_quantiles(target, x, line, shares, run.memory, draw_numbers)
                 if isinstance(line, int):
                     places[:, line] = x[:, [line]] + steps
                     x[:, line] = places[:, line, 0]

@@ -68,7 +68,7 @@ def steps_to_quantiles(
     left = np.nonzero(np.isnan(steps).any(axis=1))[0]
     for some in chunks(len(left), LINES_AT_ONCE):
         i = left[some]
-        given = target, x[i], lines, positions[i], ranges, memory, draw_numbers[i]
-        table = follow_by_nodes(LineDensity(*given)).table
+        some_lines = LineDensity(target, x[i], lines, positions[i], ranges, memory, draw_numbers[i])
+        table = follow_by_nodes(some_lines).table
         steps[i] = quantiles_at(v[i][:, None], table)[:, 0] - positions[i]
     return steps

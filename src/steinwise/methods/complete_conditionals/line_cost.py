@@ -51,5 +51,7 @@ def tried_cost(
 def _evaluations(lines: LineSet, x: np.ndarray, target: AbstractTarget) -> float:
     numbers = np.arange(len(x))  # by which some lines are followed in two ways
     positions = lines.positions(x)[:, lines.own]
-    given = target, x, lines.directions, positions, lines.ranges, DEFAULT_MEMORY, numbers
-    return find_places(*given).evaluations
+    places = find_places(
+        target, x, lines.directions, positions, lines.ranges, DEFAULT_MEMORY, numbers
+    )
+    return places.evaluations

@@ -275,23 +275,26 @@ class FittedLineMethod(AbstractFitted[AbstractLineMethod]):
         assert isinstance(evidence, LineEvidence)
         leading = evidence.leading
         use = leading[0].use
-        kept, samples = use.kept, use.samples
-        followed, found = use.source.pictured, (evidence, calibration, self.samples)
+        kept, tested, has_pictures = use.kept, self.samples, use.source.pictured
         return Findings(
-            coordinates=coordinate_results(*found, self.method.contexts, plan, alpha),
-            detectable=detectable_alone(*found, self.line_sets[0], plan, alpha),
+            coordinates=coordinate_results(
+                evidence, calibration, tested, self.method.contexts, plan, alpha
+            ),
+            detectable=detectable_alone(
+                evidence, calibration, tested, self.line_sets[0], plan, alpha
+            ),
             evaluations=mean_evaluations(leading),
             effort=self._effort(statistic, use, ends=evidence.ends),
-            pit=coordinate_pit(leading) if followed else None,
-            direction_pit=direction_pit(leading, kept) if followed else None,
+            pit=coordinate_pit(leading) if has_pictures else None,
+            direction_pit=direction_pit(leading, kept) if has_pictures else None,
             directions=direction_weights(leading),
-            outlier_bound=-np.log10(alpha * EXACT_SHARE / (self.samples.n * statistic.line_count)),
-            x=self.space.from_line(samples.take(kept[: len(leading[0].kept)])),
-            x_names=samples.names,
+            outlier_bound=-np.log10(alpha * EXACT_SHARE / (tested.n * statistic.line_count)),
+            x=self.space.from_line(use.samples.take(kept[: len(leading[0].kept)])),
+            x_names=tested.names,
             outcomes=outcomes_by_name(leading),
             density_ends=evidence.ends,
             modes=self._modes(statistic, evidence, calibration, alpha),
-            draw_index=replace(samples.draw_index, rows=kept),
+            draw_index=replace(use.samples.draw_index, rows=kept),
             notes=(*self.search_notes, *evidence.notes()),
             flag_meaning=self.method.flag_meaning,
         )
@@ -305,8 +308,16 @@ class FittedLineMethod(AbstractFitted[AbstractLineMethod]):
     ) -> ModesFound | None:
         if self.modes is None:
             return None
-        given = self.modes, evidence.modes, calibration, self.space, self.samples
-        return modes_found(*given, statistic.target, alpha, statistic.run)
+        return modes_found(
+            self.modes,
+            evidence.modes,
+            calibration,
+            self.space,
+            self.samples,
+            statistic.target,
+            alpha,
+            statistic.run,
+        )
 
     def _effort(
         self, statistic: LineStatistic, use: SourceUse, *, ends: bool

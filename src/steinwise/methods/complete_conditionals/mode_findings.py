@@ -1,4 +1,4 @@
-"""What is reported of modes: their places, masses and draws, and the way between two of them."""
+"""What is reported of modes: their places, masses and draws, and the path between two of them."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -12,7 +12,7 @@ from steinwise.orbits.modes.masses import mode_masses
 from steinwise.results.modes import ModeKind, ModePath, ModeResult, ModesFound
 from steinwise.target import AbstractTarget, Unconstrained
 
-WAY = np.linspace(-0.25, 1.25, 151)  # places on the way between two peaks, and a little beyond
+PATH = np.linspace(-0.25, 1.25, 151)  # steps from one peak to another, and a little beyond
 DRAWS_SHOWN = 1000
 
 
@@ -93,11 +93,11 @@ def _path(
     order: Int[np.ndarray, " k"] = np.lexsort([counted.counts, adjusted])
     start = int(np.argmax(counted.counts))
     end = int(next(k for k in order if k != start))
-    way = peaks[end] - peaks[start]
-    logs = target.log_values(peaks[start] + WAY[:, None] * way, memory=run.memory)
+    whole = peaks[end] - peaks[start]
+    logs = target.log_values(peaks[start] + PATH[:, None] * whole, memory=run.memory)
     if logs is None:
         return None
     shown = samples.take(evenly_spaced_indices(samples.n, DRAWS_SHOWN))
-    along = (shown - peaks[start]) @ way / (way @ way)
+    along = (shown - peaks[start]) @ whole / (whole @ whole)
     finite = np.where(np.isfinite(logs), logs, np.nan)
-    return ModePath((start, end), WAY, finite - np.nanmax(finite), along)
+    return ModePath((start, end), PATH, finite - np.nanmax(finite), along)
