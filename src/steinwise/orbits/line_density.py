@@ -105,7 +105,7 @@ class LineDensity:
 
     def values(self, where: Float[np.ndarray, "n c k"]) -> Float[np.ndarray, "n c k"]:
         """log p, up to a constant per line, of a target that has one."""
-        values = self._look(where)[0]
+        values = self._evaluate(where)[0]
         assert values is not None
         return values
 
@@ -113,7 +113,7 @@ class LineDensity:
         self, where: Float[np.ndarray, "n c k"]
     ) -> tuple[Float[np.ndarray, "n c k"] | None, Float[np.ndarray, "n c k"]]:
         """log p, None if only scores are known, and its slope; neither need be finite."""
-        values, slopes = self._look(where)
+        values, slopes = self._evaluate(where)
         if slopes is not None:
             return values, slopes
         assert values is not None
@@ -164,7 +164,7 @@ class LineDensity:
     def _dtype(self) -> np.dtype:
         return np.dtype(self.target.prepare(self.x.shape[1]))
 
-    def _look(self, where: Float[np.ndarray, "n c k"]) -> LineValues:
+    def _evaluate(self, where: Float[np.ndarray, "n c k"]) -> LineValues:
         if self.along_coordinates:
             return self.target.line_values(self.x, self.directions, where, memory=self.memory)
         steps = where - self.positions[..., None]

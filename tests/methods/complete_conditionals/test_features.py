@@ -5,8 +5,8 @@ import pytest
 
 from steinwise.methods.complete_conditionals.batch_products import SlabFeatures
 from steinwise.methods.complete_conditionals.features import (
-    MOST_LOOKS_AT_PAIRS,
-    MOST_LOOKS_AT_SINGLES,
+    MOST_TESTED_PAIRS,
+    MOST_TESTED_SINGLES,
     SKETCHES,
     Features,
     squared_features,
@@ -17,10 +17,10 @@ from steinwise.methods.complete_conditionals.features import (
 def test_pairs_are_different_and_all_of_them_where_they_are_few(d: int) -> None:
     """Catches a pair of a coordinate with itself, or one that is never drawn."""
     pairs, every = Features.draw(d, 0).pairs, np.stack(np.triu_indices(d, 1), axis=1)
-    if len(every) * d <= MOST_LOOKS_AT_PAIRS:
+    if len(every) * d <= MOST_TESTED_PAIRS:
         np.testing.assert_array_equal(pairs, every)
         return
-    assert len(np.unique(pairs, axis=0)) == len(pairs) == MOST_LOOKS_AT_PAIRS // d
+    assert len(np.unique(pairs, axis=0)) == len(pairs) == MOST_TESTED_PAIRS // d
     drawn = np.concatenate([Features.draw(d, seed).pairs for seed in range(20)])
     np.testing.assert_array_equal(np.unique(drawn, axis=0), every)
 
@@ -30,8 +30,8 @@ def test_many_coordinates_are_looked_at_in_part() -> None:
     few, many = (Features.draw(d, 0) for d in (1000, 10_000))
     assert few.count == many.count
     for features in (few, many):
-        assert len(features.alone) == MOST_LOOKS_AT_SINGLES // features.d
-        assert len(features.pairs) == MOST_LOOKS_AT_PAIRS // features.d
+        assert len(features.alone) == MOST_TESTED_SINGLES // features.d
+        assert len(features.pairs) == MOST_TESTED_PAIRS // features.d
     assert many.bytes_per_line(26, 64, "float64") < few.bytes_per_line(26, 64, "float64")
     assert many.partners("dependence", 4)[0] == many.alone[4]
 

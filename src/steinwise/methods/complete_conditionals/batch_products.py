@@ -158,7 +158,7 @@ def add_products(
     out: Sums,
     terms: Float[np.ndarray, "term c n"],
     layout: TermLayout,
-    seen: SlabFeatures,
+    slab: SlabFeatures,
     own: Int[np.ndarray, " c"],
 ) -> None:
     """Add terms times features, summed over the draws of each batch.
@@ -167,32 +167,32 @@ def add_products(
     the sums.
     """
     by_line = np.ascontiguousarray(np.swapaxes(terms, 0, 1))
-    features, lines = seen.features, np.arange(len(own))
-    contexts = [seen.summed(by_line, of_context) for of_context in seen.of_contexts]
+    features, lines = slab.features, np.arange(len(own))
+    contexts = [slab.summed(by_line, of_context) for of_context in slab.of_contexts]
     of_others = (features.pairs != own[:, None, None]).all(axis=-1)
     if features.signs is None:
         for single in contexts[1:3]:
             single[:, lines, :, own] = 0.0
-    if seen.along is None:
+    if slab.along is None:
         contexts[3] *= of_others[:, None]
     else:
-        _correct_sketches(contexts, by_line, seen, own)
+        _correct_sketches(contexts, by_line, slab, own)
     for total, addend in zip(out, contexts, strict=False):
         total += addend
-    if len(seen.of_single):
-        sums = seen.summed(by_line[:, layout.single], seen.of_single)
+    if len(slab.of_single):
+        sums = slab.summed(by_line[:, layout.single], slab.of_single)
         sums = sums.reshape(*sums.shape[:3], 2, len(features.alone))
         line, mine = np.nonzero(features.alone == own[:, None])
         sums[:, line, :, :, mine] = 0.0
         np.add(out.of_single, sums, out=out.of_single)
     place = by_line[:, layout.place : layout.place + 1]
-    np.add(out.of_pairs, seen.summed(place, seen.of_pairs)[:, :, 0] * of_others, out=out.of_pairs)
+    np.add(out.of_pairs, slab.summed(place, slab.of_pairs)[:, :, 0] * of_others, out=out.of_pairs)
 
 
 def _correct_sketches(
     sums: list[np.ndarray],
     terms: Float[np.ndarray, "c term n"],
-    seen: SlabFeatures,
+    slab: SlabFeatures,
     own: Int[np.ndarray, " c"],
 ) -> None:
     """Take a line's own coordinate m out of the sums of sketches.
@@ -202,19 +202,19 @@ def _correct_sketches(
     sums of the coordinates with either signs, c is that of their squares with both.
     """
     alone, dependence, on_size, interaction = sums
-    features, dtype = seen.features, seen.z.dtype
+    features, dtype = slab.features, slab.z.dtype
     assert features.pair_signs is not None
-    assert seen.along is not None
+    assert slab.along is not None
     signs = features.pair_signs[:, own].astype(dtype)
-    mine = seen.z[own]
+    mine = slab.z[own]
     of_mine = terms * mine[:, None]
-    by_sums = seen.summed(of_mine, seen.along)
-    twice = seen.summed_each(of_mine, mine)
+    by_sums = slab.summed(of_mine, slab.along)
+    twice = slab.summed_each(of_mine, mine)
     by_sums *= np.concatenate(signs[::-1], axis=-1)[:, None]
     interaction -= by_sums[..., :SKETCHES]
     interaction -= by_sums[..., SKETCHES:]
     interaction += 2 * (signs[0] * signs[1])[:, None] * twice
     if features.signs is not None:
         s, t = features.signs[:, own, None].astype(dtype)
-        dependence -= s * seen.summed_each(terms, mine)
+        dependence -= s * slab.summed_each(terms, mine)
         on_size -= t * (twice - alone)

@@ -7,11 +7,11 @@ from jaxtyping import Float, Int
 
 from steinwise._internal.random import stream
 
-# How often a product, or a coordinate, is looked at by itself along one of the lines: bootstraps
+# Products of pairs, and coordinates, that are tested one by one, on all lines together: bootstraps
 # take most of the time of a check with many coordinates, and these are most of the bootstraps. All
-# products up to 32 coordinates, all coordinates up to 256; of more a sample, so that their number
-# falls as that of the lines grows.
-MOST_LOOKS_AT_PAIRS, MOST_LOOKS_AT_SINGLES = 2**14, 2**16
+# products up to 32 coordinates, all coordinates up to 256; of more a sample, so that each line has
+# fewer of them the more lines there are.
+MOST_TESTED_PAIRS, MOST_TESTED_SINGLES = 2**14, 2**16
 # Random combinations of products and of coordinates, where there are more of them than these. More
 # would lower the variance of the sum that they estimate, at a cost in proportion.
 SKETCHES, LINEAR_SKETCHES = 32, 64
@@ -24,12 +24,12 @@ class Features:
 
     By context: 1; every coordinate; every square less 1; every product of two. Where there are
     many, random combinations take their place, whose products have the same expectation. Some are
-    also looked at one by one, to name the coordinates that another depends on.
+    also tested one by one, to name the coordinates that another depends on.
     """
 
     d: int
-    pairs: Int[np.ndarray, "pair 2"]  # whose products are looked at one by one
-    alone: Int[np.ndarray, " m"]  # coordinates that are looked at one by one
+    pairs: Int[np.ndarray, "pair 2"]  # whose products are tested one by one
+    alone: Int[np.ndarray, " m"]  # coordinates that are tested one by one
     signs: Float[np.ndarray, "2 d sketch"] | None  # for coordinates, for squares
     pair_signs: Float[np.ndarray, "2 d pair_sketch"] | None  # for products
 
@@ -37,13 +37,14 @@ class Features:
     def draw(cls, d: int, seed: object, *, one_by_one: bool = True) -> "Features":
         """All of them if they are few, otherwise some that are drawn at random.
 
-        `one_by_one` is whether products are looked at that stand in no context by themselves.
+        `one_by_one` is whether products are tested one by one where a context has only random
+        combinations of them.
         """
-        alone, most_alone = np.arange(d), most_looked_at(d, MOST_LOOKS_AT_SINGLES)
+        alone, most_alone = np.arange(d), most_per_line(d, MOST_TESTED_SINGLES)
         if d > most_alone:
             alone = np.sort(stream(seed, "alone").choice(d, most_alone, replace=False))
         combined = d * (d - 1) // 2 > SKETCHES
-        most_pairs = most_looked_at(d, MOST_LOOKS_AT_PAIRS) if one_by_one or not combined else 0
+        most_pairs = most_per_line(d, MOST_TESTED_PAIRS) if one_by_one or not combined else 0
         return cls(
             d,
             _pairs(seed, d, most_pairs),
@@ -79,7 +80,7 @@ class Features:
         return np.dtype(dtype).itemsize * batch * each
 
     def partners(self, context: str, feature: int) -> Int[np.ndarray, " k"]:
-        """The coordinates behind a feature that is looked at by itself."""
+        """The coordinates behind a feature that is tested by itself."""
         if context == "interaction":
             return self.pairs[feature % len(self.pairs)]
         return self.alone[[feature % len(self.alone)]]
@@ -96,17 +97,17 @@ def squared_features(
     return np.stack([np.ones_like(mine), rest, on_size, (rest**2 - fourth) / 2], axis=1)
 
 
-def most_looked_at(d: int, looks: int) -> int:
-    """How many features each of d lines may have, with so many looks in all.
+def most_per_line(d: int, most: int) -> int:
+    """How many features each of d lines may have, if all lines together have at most this many.
 
-    >>> [most_looked_at(d, 2**14) for d in (32, 105, 10_000)]
+    >>> [most_per_line(d, 2**14) for d in (32, 105, 10_000)]
     [512, 156, 1]
     """
-    return max(1, looks // d)
+    return max(1, most // d)
 
 
 def _pairs(seed: object, d: int, most: int) -> Int[np.ndarray, "pair 2"]:
-    """All pairs of coordinates, or as many of them as are looked at, without making them all."""
+    """All pairs of coordinates, or this many drawn at random, without making them all."""
     count = d * (d - 1) // 2
     chosen = np.arange(min(count, most))
     if count > most:

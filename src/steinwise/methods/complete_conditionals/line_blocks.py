@@ -26,7 +26,7 @@ from steinwise.methods.complete_conditionals.sources import FiniteOrbits, LineSu
 from steinwise.methods.complete_conditionals.terms import TermLayout
 
 LINES_PER_BLOCK = 64  # whose bootstraps exist at the same time
-# of the unusual outcomes of two discrete coordinates, for one feature to be looked at by itself
+# of the unusual outcomes of two discrete coordinates, for one feature to be tested by itself
 LEAST_COINCIDENCES = 5.0
 
 
@@ -67,7 +67,7 @@ def line_blocks(
         if lines.group == "directions":
             continue
         for context in available_contexts(contexts, lines):
-            if context != "alone":  # single terms with single features: they name partners
+            if context != "alone":  # single terms times single features: they name partners
                 single = sums.singles(features, source.layout, context)
                 if isinstance(result.summary, OutcomeSums):
                     common = result.summary.coincidences[part] >= LEAST_COINCIDENCES

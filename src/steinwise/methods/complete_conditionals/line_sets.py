@@ -65,7 +65,7 @@ NONE_HELD_OUT = HeldOut()
 
 @dataclass(frozen=True, eq=False)
 class LineSet:
-    """Lines through every draw, and the other coordinates as seen from each line."""
+    """Lines through every draw, and the normal scores of all coordinates."""
 
     group: str
     labels: tuple[str, ...]
@@ -73,7 +73,7 @@ class LineSet:
     own: Int[np.ndarray, " c"]  # the column of `positions` that belongs to the line itself
     ranges: SearchRanges
     normal_map: NormalMap  # of the positions on each line
-    scores: NormalScores  # of all positions, to see the others by
+    scores: NormalScores  # of all positions: what features of the others are made of
     rotation: Rotation | None = None
     held_out: HeldOut = NONE_HELD_OUT
     # the normal scores of all draws, where these are in memory and all of them set the scale

@@ -173,17 +173,17 @@ class SlabPass:
         at, others = positions[:, self.lines.own], self.lines.others(start, positions)
         numbers = np.arange(start, stop)
         tested = self.lines.held_out.tested(numbers).astype(float)
-        seen = self.source.look(Slab(self.lines, x, at, numbers, tested, known))
-        self._add(sums, seen, others, touched, tested)
+        slab_terms = self.source.evaluate(Slab(self.lines, x, at, numbers, tested, known))
+        self._add(sums, slab_terms, others, touched, tested)
         kept = slice(*np.searchsorted(self.kept, [start, stop]))
-        shown = seen.shown[self.kept[kept] - start]
-        return SlabResult(span, kept.start, own, seen.summary, shown)
+        shown = slab_terms.shown[self.kept[kept] - start]
+        return SlabResult(span, kept.start, own, slab_terms.summary, shown)
 
     @one_blas_thread
     def _add(
         self,
         sums: Sums,
-        seen: SlabTerms,
+        slab_terms: SlabTerms,
         others: Float[np.ndarray, "q m"],
         batches: Batches,
         tested: Float[np.ndarray, " m"],
@@ -206,7 +206,7 @@ class SlabPass:
                 for block, own in blocks:
                     add_products(
                         sums.part(slice(done, done + group.count), block),
-                        seen.terms(rows, block, dtype),
+                        slab_terms.terms(rows, block, dtype),
                         source.layout,
                         features,
                         own,

@@ -49,7 +49,7 @@ class Slab(NamedTuple):
 
 
 class SlabTerms(Protocol):
-    """What a source sees of a slab of draws."""
+    """What a source makes of a slab of draws."""
 
     @property
     def shown(self) -> Float[np.ndarray, "m k"]:
@@ -83,8 +83,8 @@ class AbstractSource(abc.ABC):
         return lines.group != DISCRETE
 
     @abc.abstractmethod
-    def look(self, slab: Slab) -> SlabTerms:
-        """What there is to see of consecutive draws along all their lines."""
+    def evaluate(self, slab: Slab) -> SlabTerms:
+        """The terms of consecutive draws along all their lines, and a summary of each line."""
 
     @abc.abstractmethod
     def nothing(self, lines: int) -> LineSummary:
@@ -126,7 +126,7 @@ class FollowedLines(AbstractSource):
     name: ClassVar[str] = "lines"
     layout: ClassVar[TermLayout] = PLACE_TERMS
 
-    def look(self, slab: Slab) -> PlaceTerms:
+    def evaluate(self, slab: Slab) -> PlaceTerms:
         lines, followed = slab.lines, slab.tested > 0
         places = find_places(
             self.target,
@@ -178,7 +178,7 @@ class FiniteOrbits(AbstractSource):
     def takes(self, lines: LineSet) -> bool:
         return lines.group == DISCRETE
 
-    def look(self, slab: Slab) -> OutcomeTerms:
+    def evaluate(self, slab: Slab) -> OutcomeTerms:
         x = self.space.from_line(slab.x)
         lines, start = slab.lines, int(slab.numbers[0])
         features = squared_features(lines.others(start, lines.positions(slab.x)), lines.own)
@@ -210,8 +210,8 @@ class FiniteOrbits(AbstractSource):
             terms = terms_of_outcomes(some, draws)
             drawn = np.broadcast_to(some.drawn[:, None], (len(terms), len(some.drawn), 1))
             of_draws[:, rows] = np.take_along_axis(terms, drawn, axis=2)[..., 0]
-            seen = OutcomeSums.of(some, draws, terms, self.outlier_tail, features[:, rows])
-            sums = sums.joined(seen)
+            more = OutcomeSums.of(some, draws, terms, self.outlier_tail, features[:, rows])
+            sums = sums.joined(more)
         return middle, of_draws, sums
 
     def nothing(self, lines: int) -> OutcomeSums:
@@ -245,7 +245,7 @@ class DrawScores(AbstractSource):
     pictured: ClassVar[bool] = False
     slabs: ClassVar[int] = 4  # there is little to wait for, and fewer batches are cut in two
 
-    def look(self, slab: Slab) -> ScoreSlabTerms:
+    def evaluate(self, slab: Slab) -> ScoreSlabTerms:
         scores = slab.known_scores
         if scores is None:
             scores = self.target.score(slab.x, memory=self.memory)

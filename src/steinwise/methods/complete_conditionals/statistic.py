@@ -194,7 +194,7 @@ class LineStatistic(AbstractStatistic):
         reached, interrupted = batches, False
         simulated: Calibration | None = None
         for use in self.uses(batches):
-            before = len(found)
+            of_source: list[LineFindings] = []
             for lines, features, result in self._passes(use, batches, in_part=not found):
                 if self._null_is_known(use):
                     simulated = self._simulated(use, lines, result, n_bootstrap, seed)
@@ -204,18 +204,19 @@ class LineStatistic(AbstractStatistic):
                         calibrator.add(block)
                         dropped += left_out
                 findings = LineFindings(use, lines, features, result.summary, result.kept)
-                if found[before:] and found[-1].lines.group == lines.group:
-                    found[-1] = found[-1].joined(findings)
+                if of_source and of_source[-1].lines.group == lines.group:
+                    of_source[-1] = of_source[-1].joined(findings)
                 else:
-                    found.append(findings)
-                if not before:
+                    of_source.append(findings)
+                if not found:
                     reached = result.batches
-            looked_at = sum(len(findings.lines.labels) for findings in found[before:])
-            if before and looked_at < self.count_of(use.source):
+            finished = sum(len(findings.lines.labels) for findings in of_source)
+            if found and finished < self.count_of(use.source):
                 # coordinates must have the same evidence: what there is of this source is left out
                 calibrator.forget(f"{use.source.name}: ")
-                del found[before:]
                 interrupted = True
+            else:
+                found += of_source
             if reached.count < batches.count:
                 break
         ends = self.uses_scores and any(_ends(findings.summary) for findings in found)

@@ -36,5 +36,5 @@ def _seconds(
     start = time.perf_counter()
     for lines in line_sets:
         at = lines.positions(x)[:, lines.own]
-        source.look(Slab(lines, x, at, numbers, tested, None))
+        source.evaluate(Slab(lines, x, at, numbers, tested, None))
     return time.perf_counter() - start
