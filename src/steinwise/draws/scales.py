@@ -25,7 +25,8 @@ def coordinate_labels(samples: Samples) -> tuple[str, ...]:
 
 
 def coordinate_scales(samples: Samples) -> dict[str, str]:
-    """ "log", "logit" or "unconstrained" for each coordinate that an adapter took to the real line.
+    """The scale of each coordinate that an adapter took to the real line: "log", "logit" or, where
+    it is neither, "unconstrained".
 
     >>> import numpy as np, steinwise as sw
     >>> from dataclasses import replace

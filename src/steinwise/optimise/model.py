@@ -180,8 +180,7 @@ def evaluate_rows(
 ) -> np.ndarray:
     """A `per_row` function of all rows of the arrays, within a memory budget.
 
-    `shared` are arguments without rows, `points_per_row` is at how many points a row evaluates the
-    density.
+    `shared` are arguments without rows; each row evaluates the density at `points_per_row` points.
     """
     n, d = arrays[0].shape
     bytes_per_row = 8 * NUMBERS_PER_ENTRY * d * points_per_row * len(theta)
