@@ -45,6 +45,31 @@ class Calibration:
     discrepancy: float | None = None  # of a method that has one, in its own units
     largest_share: float = 0.0  # of a single batch, or pair of batches, in the null's variance
 
+    @classmethod
+    def of_all_together(
+        cls,
+        statistic: float,
+        pvalue: float,
+        null: Float[np.ndarray, " l"],
+        *,
+        discrepancy: float | None = None,
+        largest_share: float = 0.0,
+    ) -> "Calibration":
+        """A verdict on all coordinates together that says nothing of single ones."""
+        nothing = np.empty(0)
+        return cls(
+            statistic=statistic,
+            pvalue=pvalue,
+            normal_pvalue=None,
+            null=null,
+            values=nothing,
+            coordinate_pvalues=nothing,
+            adjusted_pvalues=nothing,
+            deciding=(),
+            discrepancy=discrepancy,
+            largest_share=largest_share,
+        )
+
     def joined_with(self, exact: Float[np.ndarray, " k"]) -> "Calibration":
         """With p-values of the coordinates that hold without a bootstrap, at any dependence.
 

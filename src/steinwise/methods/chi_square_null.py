@@ -32,17 +32,10 @@ def chi_square_calibration(
     null = np.concatenate(
         [(rng.normal(size=(some, shape)) ** 2 - 1) @ limit.eigenvalues for some in parts]
     )
-    observed, nothing = np.sqrt(limit.pairs) * limit.value, np.empty(0)
-    return Calibration(
-        statistic=float(observed),
-        pvalue=float(share_at_or_above(observed, null)),
-        normal_pvalue=None,
-        null=null,
-        values=nothing,
-        coordinate_pvalues=nothing,
-        adjusted_pvalues=nothing,
-        deciding=(),
-        discrepancy=float(limit.value),
+    observed = np.sqrt(limit.pairs) * limit.value
+    pvalue = float(share_at_or_above(observed, null))
+    return Calibration.of_all_together(
+        float(observed), pvalue, null, discrepancy=float(limit.value)
     )
 
 

@@ -157,20 +157,11 @@ class FittedLambdaPSD(AbstractFitted[LambdaPSD]):
         count, total = batches.count, float(squares.sum())
         error = np.sqrt(total * count / (count - 1)) / lengths.sum()
         z = abs(float(mean / error)) if error > 0 else 0.0
-        nothing = np.empty(0)
         # quantiles of |Z|; all zero, as the terms are, where these see nothing of the draws
         null = ndtri(0.5 + (np.arange(n_bootstrap) + 0.5) / (2 * n_bootstrap)) * (error > 0)
-        calibration = Calibration(
-            statistic=z,
-            pvalue=max(2 * normal_tail(z), float(np.finfo(float).tiny)),
-            normal_pvalue=None,
-            null=null,
-            values=nothing,
-            coordinate_pvalues=nothing,
-            adjusted_pvalues=nothing,
-            deciding=(),
-            largest_share=float(squares.max() / total) if total > 0 else 0.0,
-        )
+        pvalue = max(2 * normal_tail(z), float(np.finfo(float).tiny))
+        share = float(squares.max() / total) if total > 0 else 0.0
+        calibration = Calibration.of_all_together(z, pvalue, null, largest_share=share)
         return Evidence(calibration, batches)
 
 

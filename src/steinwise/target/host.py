@@ -71,24 +71,15 @@ class HostTarget(AbstractTarget):
     def log_values(self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY) -> np.ndarray | None:
         if self.log_density is None:
             return None
-        out = np.empty(len(x))
-        for part in chunks(len(x), _rows_within(memory, x.shape[1])):
-            rows = x[part]
-            out[part] = self._call(self.log_density, (rows,), (len(rows),), "log density")
-        return out
+        return self._by_rows(self.log_density, x, (), memory, "log density")
 
     def values_and_scores(
         self, x: np.ndarray, *, memory: int = DEFAULT_MEMORY
     ) -> tuple[np.ndarray, np.ndarray] | None:
         if self.score_function is None or self.log_density is None or self.noisy:
             return None
-        scores = np.empty(x.shape)
-        for part in chunks(len(x), _rows_within(memory, x.shape[1])):
-            rows = x[part]
-            scores[part] = self._call(self.score_function, (rows,), rows.shape, "score")
-        values = self.log_values(x, memory=memory)
-        assert values is not None
-        return values, scores
+        scores = self._by_rows(self.score_function, x, x.shape[1:], memory, "score")
+        return self._by_rows(self.log_density, x, (), memory, "log density"), scores
 
     def outcome_values(
         self,
@@ -101,11 +92,8 @@ class HostTarget(AbstractTarget):
     ) -> np.ndarray:
         if self.conditionals is None or not complete:
             return super().outcome_values(x, coordinate, values, memory=memory)
-        out = np.empty((len(x), len(values)))
-        for part in chunks(len(x), _rows_within(memory, x.shape[1])):
-            given, shape = (x[part], coordinate), out[part].shape
-            out[part] = self._call(self.conditionals, given, shape, "conditionals")
-        return out
+        each = (len(values),)
+        return self._by_rows(self.conditionals, x, each, memory, "conditionals", coordinate)
 
     def line_scores(
         self,
@@ -230,6 +218,21 @@ class HostTarget(AbstractTarget):
                 out[part] = scores.reshape(moved.shape)[..., columns]
             if first_row is not None:
                 require_finite(out[part], x[part], first_row + part.start, columns, axis=2)
+        return out
+
+    def _by_rows(
+        self,
+        function: Callable,
+        x: np.ndarray,
+        each: tuple[int, ...],
+        memory: int,
+        name: str,
+        *given: Any,
+    ) -> np.ndarray:
+        """What a function of the user's gives for rows x: an array of shape `each` for each."""
+        out = np.empty((len(x), *each))
+        for part in chunks(len(x), _rows_within(memory, x.shape[1])):
+            out[part] = self._call(function, (x[part], *given), out[part].shape, name)
         return out
 
     def _call(

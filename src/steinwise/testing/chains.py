@@ -148,10 +148,10 @@ class HostChains:
         points = []
         for _ in range(count):
             state = called(f"{name}(rng, state)", step, rng, state, hint=IN_JAX)
-            place = called("position(state)", self._kernel.position, state, hint=IN_JAX)
-            point = as_numbers(place)
+            given = called("position(state)", self._kernel.position, state, hint=IN_JAX)
+            point = as_numbers(given)
             if point is None or point.shape != (self._dim,):
-                came = f"is of type {type(place).__name__}"
+                came = f"is of type {type(given).__name__}"
                 came = came if point is None else f"has shape {point.shape}"
                 raise InputError(
                     f"position(state) {came}: expected shape {(self._dim,)}, the coordinates of "

@@ -165,7 +165,9 @@ def test_other_methods_have_no_effort() -> None:
     draws = np.random.default_rng(7).normal(size=(300, 3))
     with pytest.raises(sw.InputError, match=r"effort='quick' came with the method 'ksd'"):
         sw.check(draws, STANDARD, method="ksd", effort="quick")
-    with pytest.raises(sw.InputError, match=r"effort is 'fast': expected 'quick', 'standard' or 'full'"):
+    with pytest.raises(
+        sw.InputError, match=r"effort is 'fast': expected 'quick', 'standard' or 'full'"
+    ):
         sw.check(draws, STANDARD, effort="fast")
 
 
