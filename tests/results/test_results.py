@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import steinwise as sw
-from steinwise.results import record, text
+from steinwise.results import check_text, record
 
 NAMES = ["alpha", "beta", "log_sigma"]
 
@@ -267,7 +267,7 @@ def test_findings_and_coordinates_are_short_at_a_prompt(result):
 
 def test_numbers_that_round_to_zero_have_no_sign():
     """-0.00 in a table."""
-    column = text.SizeColumn("mean error", lambda c: c.value)
+    column = check_text.SizeColumn("mean error", lambda c: c.value)
     for value, expected in ((-0.001, "0.00"), (0.004, "0.00"), (-0.006, "-0.01"), (0.2, "+0.20")):
         row = SimpleNamespace(value=value)
         assert column.text(row) == expected  # pyright: ignore[reportArgumentType]

@@ -7,7 +7,7 @@ import numpy as np
 from steinwise._internal.validation import require_level
 from steinwise.api.check import check
 from steinwise.results.check import CheckResult
-from steinwise.results.text import failed_assertion
+from steinwise.results.check_text import failed_assertion
 
 NAMED = 10  # coordinates in the message
 BOOTSTRAPS_PER_LEVEL = 10

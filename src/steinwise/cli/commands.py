@@ -11,6 +11,7 @@ import steinwise
 from steinwise._internal.escaping import printable
 from steinwise.cli.answers import FITS, MISFIT, NO_VERDICT, answered, say, say_error
 from steinwise.cli.options import (
+    Files,
     Given,
     alpha_option,
     effort_option,
@@ -70,8 +71,8 @@ def cli() -> None:
 @click.option(
     "--coordinates",
     metavar="A,B,...|K",
-    help="Those that get a verdict: their names, those of vectors for all entries, or how many to "
-    "draw at random; all by default.",
+    help="Which get a verdict: names (that of a vector stands for all of its entries), or how many "
+    "to draw at random; all by default.",
 )
 @names_option
 @click.option(
@@ -84,7 +85,7 @@ def cli() -> None:
     default=1000,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Random signs of the batches that the p-value rests on; its least value is one over them.",
+    help="How many vectors of random signs the p-value rests on; it is at least one over that.",
 )
 @click.option(
     "--summary",
@@ -108,8 +109,7 @@ def check(
     names: str | None,
     evaluations: float | None,
     with_summary: bool,
-    report: Path | None,
-    plot: Path | None,
+    files: Files,
 ) -> int:
     """Check DRAWS (.npy, .npz, .csv, .parquet, .nc, .zarr) against a density."""
     if target is not None and scores is not None:
@@ -125,14 +125,11 @@ def check(
         raise click.UsageError("--summary follows the density along lines: expected --target")
     with reserved_stdout() as out:
         from steinwise.cli.inputs import count_or_names, split_names
-        from steinwise.cli.outputs import check_outputs
+        from steinwise.results.check_text import check_report
         from steinwise.results.record import json_text
-        from steinwise.results.text import check_report
 
         inputs = given.inputs(target, scores)
-        outputs = check_outputs(
-            report, plot, [draws, *inputs.files], inputs.source(draws, _arguments())
-        )
+        outputs = files.outputs(draws, inputs)
         chosen = None if coordinates is None else count_or_names(coordinates)
         labels = None if names is None else split_names(names)
         samples, density = inputs.read(draws, labels, chosen)
@@ -240,18 +237,14 @@ def summary(
     given: Given,
     sweeps: int | None,
     names: str | None,
-    report: Path | None,
-    plot: Path | None,
+    files: Files,
 ) -> int:
     """How far off the means and sds of DRAWS are, and what they should be."""
     with reserved_stdout() as out:
         from steinwise.cli.inputs import split_names
-        from steinwise.cli.outputs import check_outputs
 
         inputs = given.inputs(target)
-        outputs = check_outputs(
-            report, plot, [draws, *inputs.files], inputs.source(draws, _arguments())
-        )
+        outputs = files.outputs(draws, inputs)
         labels = None if names is None else split_names(names)
         samples, density = inputs.read(draws, labels)
         with warnings.catch_warnings():
@@ -298,11 +291,6 @@ def info() -> int:
     text = "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
     with reserved_stdout() as out:
         return _print(text, out, FITS)
-
-
-def _arguments() -> tuple[str, ...]:
-    """The command line as it was given."""
-    return click.get_current_context().find_root().obj or ()
 
 
 def _print(text: str, out: TextIO, status: int) -> int:

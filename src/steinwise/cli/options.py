@@ -1,7 +1,7 @@
 """Options that several commands share."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,6 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from steinwise.cli.inputs import Inputs
+    from steinwise.cli.outputs import Output
 
 
 class Given(NamedTuple):
@@ -26,8 +27,46 @@ class Given(NamedTuple):
         """What to read, with the density of a target file or with scores at the draws."""
         from steinwise.cli.inputs import Inputs
 
-        of_files = self.space, self.var_names, self.group, self.independent
-        return Inputs(target, *of_files, self.memory, scores)
+        return Inputs(
+            target=target,
+            space=self.space,
+            var_names=self.var_names,
+            group=self.group,
+            independent=self.independent,
+            memory=self.memory,
+            scores=scores,
+        )
+
+
+class Files(NamedTuple):
+    """The files that a result is written to."""
+
+    report: Path | None
+    plot: Path | None
+
+    def outputs(self, draws: Path, inputs: "Inputs") -> "list[Output]":
+        """What is to be written, none of it over an input; the page says where draws come from."""
+        from steinwise.cli.outputs import check_outputs
+
+        arguments = click.get_current_context().find_root().obj or ()  # the line as it was given
+        source = inputs.source(draws, arguments)
+        return check_outputs(self.report, self.plot, [draws, *inputs.files], source)
+
+
+def _gathered(name: str, kind: Any, options: Sequence[Any]) -> Callable:
+    """A decorator that gives a command some options, which it takes as one argument."""
+
+    def decorate(command: Callable[..., int]) -> Any:
+        @functools.wraps(command)
+        def with_options(**given: Any) -> int:
+            gathered = kind(**{field: given.pop(field) for field in kind._fields})
+            return command(**{name: gathered}, **given)
+
+        return functools.reduce(
+            lambda under, option: option(under), reversed(options), with_options
+        )
+
+    return decorate
 
 
 def target_option(*, required: bool) -> Any:
@@ -41,15 +80,11 @@ def target_option(*, required: bool) -> Any:
     )
 
 
-def reads_draws(command: Callable[..., int]) -> Any:
-    """Give a command the options in `Given`, which it takes as one argument."""
-
-    @functools.wraps(command)
-    def with_given(**options: Any) -> int:
-        given = Given(**{name: options.pop(name) for name in Given._fields})
-        return command(given=given, **options)
-
-    options = [
+# Options of commands that read draws, as `given`, and of those that write files, as `files`.
+reads_draws = _gathered(
+    "given",
+    Given,
+    [
         click.option(
             "--space",
             type=click.Choice(["unconstrained", "model"]),
@@ -82,18 +117,17 @@ def reads_draws(command: Callable[..., int]) -> Any:
         ),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         click.option("--traceback", is_flag=True, help="Show where an error came from."),
-    ]
-    return functools.reduce(lambda under, option: option(under), reversed(options), with_given)
-
-
-def writes_files(command: Any) -> Any:
-    """The options of every command whose result can be written to files."""
-    kind = click.Path(path_type=Path)
-    command = click.option("--plot", type=kind, metavar="OUT.png", help="Write a picture.")(command)
-    option = click.option("--report", type=kind, metavar="OUT.html", help="Write an HTML report.")
-    return option(command)
-
-
+    ],
+)
+_PATH = click.Path(path_type=Path)
+writes_files = _gathered(
+    "files",
+    Files,
+    [
+        click.option("--report", type=_PATH, metavar="OUT.html", help="Write an HTML report."),
+        click.option("--plot", type=_PATH, metavar="OUT.png", help="Write a picture."),
+    ],
+)
 names_option = click.option("--names", metavar="A,B,...", help="One name per coordinate, in order.")
 effort_option = click.option(
     "--effort",

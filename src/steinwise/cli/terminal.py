@@ -9,14 +9,14 @@ import click
 from steinwise.cli.answers import as_options
 
 if TYPE_CHECKING:
-    from steinwise.results.text import Line
+    from steinwise.results.layout import Line
 
 NARROWEST = 20  # columns: on less, a terminal breaks lines no worse than we would
 
 
 def for_a_terminal(lines: "Iterable[Line]", out: TextIO) -> str:
     """The lines of a report as they go to `out`: a file gets those of `print(result)`."""
-    from steinwise.results.text import WIDTH
+    from steinwise.results.layout import WIDTH
 
     width = max(shutil.get_terminal_size().columns, NARROWEST) if out.isatty() else WIDTH
     shown = []

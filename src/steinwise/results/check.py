@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NoReturn
 from steinwise._internal.coordinates import near_names
 from steinwise._internal.escaping import listed, printable
 from steinwise.errors import InputError
-from steinwise.results import compact_html, html, pit_plots, plots, tables, text, witness
+from steinwise.results import check_text, compact_html, html, pit_plots, plots, tables, witness
 from steinwise.results.coordinate import CoordinateResult
 from steinwise.results.influence import InfluentialDraw
+from steinwise.results.layout import plain
 from steinwise.results.listing import Listing
 from steinwise.results.page_source import NO_FILE, page_source
 from steinwise.results.record import CheckRecord
@@ -67,7 +68,7 @@ class CheckResult(Shown, CheckRecord):
         the probability to do so, in the target's conditional.
         """
         draws = super().influential(k, coordinate)
-        return Listing.of(draws, partial(text.influence_rows, self))
+        return Listing.of(draws, partial(check_text.influence_rows, self))
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
@@ -76,7 +77,7 @@ class CheckResult(Shown, CheckRecord):
         )
 
     def _listed(self, coordinates: tuple[CoordinateResult, ...]) -> Listing[CoordinateResult]:
-        return Listing.of(coordinates, partial(text.coordinate_rows, self))
+        return Listing.of(coordinates, partial(check_text.coordinate_rows, self))
 
     def to_dataframe(self) -> "pd.DataFrame":
         """One row per coordinate, indexed by its name. Needs pandas."""
@@ -155,4 +156,4 @@ class CheckResult(Shown, CheckRecord):
         )
 
     def __str__(self) -> str:
-        return text.plain(text.check_report(self))
+        return plain(check_text.check_report(self))

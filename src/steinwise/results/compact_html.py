@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from steinwise._internal.escaping import html_text
 from steinwise.results import plots, wording
+from steinwise.results.check_text import coordinate_rows, sizes_meaning
 from steinwise.results.html import (
     inline_svg,
     note_paragraph,
     tolerance_and_notes,
     verdict,
 )
+from steinwise.results.layout import ROWS_SHOWN
 from steinwise.results.record import CheckRecord
-from steinwise.results.text import ROWS_SHOWN, coordinate_rows, sizes_meaning
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

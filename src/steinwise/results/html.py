@@ -10,10 +10,7 @@ import numpy as np
 
 from steinwise._internal.escaping import html_text
 from steinwise.results import pit_plots, plots, wording
-from steinwise.results.coordinate import CoordinateResult
-from steinwise.results.mode_plots import plot_mode_path
-from steinwise.results.record import CheckRecord
-from steinwise.results.text import (
+from steinwise.results.check_text import (
     MAIN_SIZES,
     check_facts,
     dominance,
@@ -22,6 +19,9 @@ from steinwise.results.text import (
     size_columns,
     sizes_meaning,
 )
+from steinwise.results.coordinate import CoordinateResult
+from steinwise.results.mode_plots import plot_mode_path
+from steinwise.results.record import CheckRecord
 from steinwise.results.wording import PAGE
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from steinwise._internal.escaping import html_text
-from steinwise.results.text import plain, wrapped_table
+from steinwise.results.layout import plain, wrapped_table
 
 _Item = TypeVar("_Item")
 
