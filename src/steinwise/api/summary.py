@@ -27,9 +27,9 @@ from steinwise.errors import InputError, TooFewDraws
 from steinwise.estimates.answers import (
     WRONG_MODES,
     Arrival,
+    CorrectedMoments,
     Moved,
     Quantiles,
-    Way,
     function_moments_by_scores,
     moments_by_lines,
     moments_by_scores,
@@ -214,8 +214,8 @@ class _Estimates(NamedTuple):
     """What both ways say, and after how many sweeps."""
 
     sweeps: int
-    by_scores: Way
-    by_lines: Way
+    by_scores: CorrectedMoments
+    by_lines: CorrectedMoments
     quantiles: Quantiles
     split: ModeSplit | None  # between modes, where that is wrong: then no number is given
     notes: tuple[Note, ...]  # of the search for modes
@@ -269,7 +269,7 @@ def _quantity(
     estimates: _Estimates,
     noise: float,
 ) -> Quantity:
-    def estimate(way: Way) -> Estimate:
+    def estimate(way: CorrectedMoments) -> Estimate:
         mean, sd = bool(way.mean_given[q]), bool(way.sd_given[q])
         return Estimate(
             state=way.state[q],

@@ -33,7 +33,7 @@ NOT_FINITE, WRONG_MODES = "not finite", "wrong modes"
 
 
 @dataclass(frozen=True, eq=False)
-class Way:
+class CorrectedMoments:
     """The means and sds of the target, as one way estimates them, and how far off they may be."""
 
     mean: Float[np.ndarray, " q"]
@@ -46,19 +46,19 @@ class Way:
     sd_given: Bool[np.ndarray, " q"]
     state: tuple[str, ...]  # why there is no sd, or "given": then both are, and are finite
 
-    def withheld(self, state: str) -> "Way":
+    def withheld(self, state: str) -> "CorrectedMoments":
         """The same with no number given, for a reason."""
         none = np.zeros(len(self.mean), bool)
         return replace(self, mean_given=none, sd_given=none, state=(state,) * len(none))
 
-    def joined(self, other: "Way") -> "Way":
+    def joined(self, other: "CorrectedMoments") -> "CorrectedMoments":
         """With more quantities."""
         arrays = (
             np.concatenate([getattr(self, name), getattr(other, name)])
             for name in self.__dataclass_fields__
             if name != "state"
         )
-        return Way(*arrays, state=self.state + other.state)
+        return CorrectedMoments(*arrays, state=self.state + other.state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def moments_by_scores(
     drawn: tuple[np.ndarray, np.ndarray],
     refreshed: tuple[np.ndarray, np.ndarray],
     batches: Batches,
-) -> Way:
+) -> CorrectedMoments:
     """From draws and their scores, as drawn and refreshed."""
     before, after = (moment_errors(x, s, batches, rich=True) for x, s in (drawn, refreshed))
     return _by_scores(before, after, moment_errors(*refreshed, batches))
@@ -91,7 +91,7 @@ def function_moments_by_scores(
     drawn: tuple[np.ndarray, np.ndarray],
     refreshed: tuple[np.ndarray, np.ndarray],
     batches: Batches,
-) -> Way:
+) -> CorrectedMoments:
     """The same of functions, whose values at the draws, as drawn and refreshed, come first."""
     return _by_scores(
         function_errors(before, *drawn, batches, rich=True),
@@ -100,7 +100,9 @@ def function_moments_by_scores(
     )
 
 
-def _by_scores(before: MomentErrors, after: MomentErrors, polynomial: MomentErrors) -> Way:
+def _by_scores(
+    before: MomentErrors, after: MomentErrors, polynomial: MomentErrors
+) -> CorrectedMoments:
     """From estimates before and after refreshing, and after it from polynomials alone."""
     mean_error = jackknife_errors(after.corrected_mean_without)
     sd_error = jackknife_errors(after.corrected_sd_without)
@@ -113,7 +115,7 @@ def _by_scores(before: MomentErrors, after: MomentErrors, polynomial: MomentErro
     mean_given &= polynomial.mean_unexplained <= MOST_UNEXPLAINED_BY_POLYNOMIALS
     sd_given = mean_given & np.isfinite(sd_reach) & (after.sd_unexplained <= MOST_UNEXPLAINED)
     sd_given &= polynomial.sd_unexplained <= MOST_UNEXPLAINED_BY_POLYNOMIALS
-    return Way(
+    return CorrectedMoments(
         after.corrected_mean,
         mean_error,
         mean_reach,
@@ -169,7 +171,7 @@ class Arrival(NamedTuple):
         )
 
 
-def moments_by_lines(moved: Moved, arrival: Arrival) -> Way:
+def moments_by_lines(moved: Moved, arrival: Arrival) -> CorrectedMoments:
     """From the conditionals that sweeps went through, once the draws have arrived."""
     before, after, batches = moved.before, moved.after, moved.batches
     mean, sd = after.mean(axis=(0, 2)), after.std(axis=(0, 2))
@@ -185,7 +187,7 @@ def moments_by_lines(moved: Moved, arrival: Arrival) -> Way:
     finite = np.isfinite(mean + mean_reach + sd + sd_reach)
     given = finite & (arrival.state == GIVEN)
     states = np.where(finite | (arrival.state != GIVEN), arrival.state, NOT_FINITE)
-    return Way(
+    return CorrectedMoments(
         mean,
         mean_error,
         mean_reach,

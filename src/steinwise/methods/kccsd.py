@@ -174,7 +174,7 @@ class KCCSD(AbstractMethod):
 
         The target may be None where the conditional does not look at it.
         """
-        partition = self._partition(samples)
+        partition = self.partition(samples)
         if not self.conditional.learns:
             fitted = require_fitted(self.conditional, self.conditional)
             yield FittedKCCSD(self, samples, fitted, None, self._scale(samples.rows))
@@ -187,12 +187,12 @@ class KCCSD(AbstractMethod):
                 train.rows,
                 validation.rows,
                 tuple(partition),
-                self._labels(samples, range(samples.dim)),
+                self.labels_of(samples, range(samples.dim)),
                 target,
                 run,
             )
             fitted = require_fitted(self.conditional, self.conditional.fit(data))
-            labels = self._labels(samples, self._tested(samples))
+            labels = self.labels_of(samples, self.tested_coordinates(samples))
             learning = what_was_learned(fitted, data, labels, tested.n, self.splits)
             yield FittedKCCSD(self, tested, fitted, learning, self._scale(train.rows))
 
@@ -200,19 +200,20 @@ class KCCSD(AbstractMethod):
         """What every coordinate is divided by."""
         return spreads(rows) if self.standardise else np.ones(rows.shape[1])
 
-    def _tested(self, samples: Samples) -> Int[np.ndarray, " c"]:
+    def tested_coordinates(self, samples: Samples) -> Int[np.ndarray, " c"]:
+        """The numbers of the coordinates that get a verdict."""
         if self.coordinates is None:
             return np.arange(samples.dim)
         labels = partial(coordinate_labels, samples)
         return np.array(choose_coordinates(self.coordinates, samples.names, labels=labels))
 
-    def _labels(self, samples: Samples, coordinates: Iterable[int]) -> tuple[str, ...]:
+    def labels_of(self, samples: Samples, coordinates: Iterable[int]) -> tuple[str, ...]:
         """The names of some coordinates, or of all blocks."""
         if self.blocks is None:
             return tuple(samples.names[j] for j in coordinates)
-        return block_labels(self._partition(samples), samples.names)
+        return block_labels(self.partition(samples), samples.names)
 
-    def _partition(self, samples: Samples) -> list[np.ndarray]:
+    def partition(self, samples: Samples) -> list[np.ndarray]:
         """The coordinates of each block; without blocks, each coordinate by itself."""
         alone = [[j] for j in range(samples.dim)]
         return block_coordinates(alone if self.blocks is None else self.blocks, samples.names)
@@ -232,7 +233,7 @@ class FittedKCCSD(AbstractFitted[KCCSD]):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return self.method._labels(self.samples, self.method._tested(self.samples))
+        return self.method.labels_of(self.samples, self.method.tested_coordinates(self.samples))
 
     def statistic(self, target: AbstractTarget, run: RunOptions) -> Mean:
         return Mean(self.contributions(target, run))
@@ -262,7 +263,7 @@ class FittedKCCSD(AbstractFitted[KCCSD]):
         if self.method.blocks is None:
             kernels = list(kernel) if several else [kernel]
             return coordinate_bandwidth_notes(kernels, x, samples.names)
-        blocks = self.method._partition(samples)
+        blocks = self.method.partition(samples)
         kernels = list(kernel) if several else [kernel] * len(blocks)
         each = (bandwidth_notes(k, x[:, b]) for k, b in zip(kernels, blocks, strict=True))
         return next((notes for notes in each if notes), ())
@@ -270,7 +271,7 @@ class FittedKCCSD(AbstractFitted[KCCSD]):
     def contributions(self, target: AbstractTarget, run: RunOptions) -> Float[np.ndarray, "n k"]:
         """H: one row per draw, one column per coordinate or block."""
         x, n, d = self.samples.rows, self.samples.n, self.samples.dim
-        groups = self._groups(self.method._tested(self.samples), run.seed)
+        groups = self._groups(self.method.tested_coordinates(self.samples), run.seed)
         scores = self.scores(target, run)
         out = np.empty((n, len(self.labels)))
         parts = list(chunks(n, self.conditional.rows_per_call(d)))
@@ -355,7 +356,7 @@ class FittedKCCSD(AbstractFitted[KCCSD]):
         x, method = self.samples.rows / self.scale, self.method
         if method.blocks is None:
             return coordinate_groups(method.kernel, x, tested, seed)
-        return block_groups(method.kernel, x, method._partition(self.samples), seed)
+        return block_groups(method.kernel, x, method.partition(self.samples), seed)
 
 
 @functools.cache
