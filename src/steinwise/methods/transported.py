@@ -17,7 +17,7 @@ from steinwise._internal.escaping import printable
 from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.notes import Note, note
 from steinwise._internal.run_options import RunOptions
-from steinwise._internal.validation import as_numbers, require_flag
+from steinwise._internal.validation import as_points, require_flag
 from steinwise.calibration.pvalues import EXACT_SHARE
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, TargetError
@@ -188,11 +188,5 @@ class Transported(AbstractLineMethod):
 
 
 def _points(starts: Any) -> Float[np.ndarray, "m d"]:
-    points = as_numbers(starts)
-    if points is None or points.ndim != 2 or 0 in points.shape or not np.isfinite(points).all():
-        came = f"of type {type(starts).__name__}" if points is None else f"of shape {points.shape}"
-        raise InputError(
-            f"starts is {came}: expected finite numbers (m, d), a point in each row, such as draws "
-            "from the prior."
-        )
-    return points
+    expected = "an array (m, d), a point in each row, such as draws from the prior"
+    return as_points("starts", starts, expected)

@@ -21,8 +21,8 @@ from steinwise.orbits.places import Places
 from steinwise.results.misfit import POWER, Effect
 
 GRID = ndtri((np.arange(256) + 0.5) / 256)  # quantiles of N(0, 1), in place of draws
-LEAST, MOST = 1e-4, 1e4  # misfits that are looked at
-FACTOR, HALVINGS = 4.0, 9
+LEAST, MOST = 1e-4, 1e4  # misfits that are tried
+FACTOR, HALVINGS = 4.0, 9  # of a bracket around a misfit, which ends below a percent of it
 
 
 def detectable(
@@ -53,7 +53,7 @@ def detectable(
 def detectable_by_simulation(threshold: float, draws: int, bases: Sequence[str]) -> Effect:
     """The same where correct draws are simulated: by the first two Hermite polynomials alone.
 
-    They are looked at with "shift" and "tails", which must be among the bases.
+    These belong to "shift" and "tails", which must be among the bases.
     """
 
     def first_found(order: int, base: str, z: Callable[[float], np.ndarray]) -> float:

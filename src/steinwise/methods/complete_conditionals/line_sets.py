@@ -25,9 +25,9 @@ from steinwise.draws.scales import coordinate_labels
 from steinwise.methods.complete_conditionals.normal_map import NormalMap
 from steinwise.orbits.nodes import SearchRanges, search_ranges_of_sorted
 
-HELD_OUT = 0.2
-FEWEST_HELD_OUT = 8
-MOST_DIRECTIONS = 10
+HELD_OUT = 0.2  # the share of the draws that directions and modes are learned from
+FEWEST_HELD_OUT = 8  # of fewer draws nothing is learned
+MOST_DIRECTIONS = 10  # that are followed
 MOST_OTHERS = 64  # directions that serve as the other coordinates of the leading ones
 MOST_SCALE_DRAWS = 10_000  # draws, evenly spaced, that set scales and directions: fewer where
 SCALE_ENTRIES, DECOMPOSED_ENTRIES = 2**23, 2**21  # they have more entries than this
