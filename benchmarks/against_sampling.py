@@ -17,7 +17,13 @@ import click
 from benchmarks import RESULTS
 from benchmarks.adapted_posteriors import ADAPTED
 from benchmarks.line_cost import line_costs
-from benchmarks.measuring import against_bounds, bounds_table, in_new_process, machine
+from benchmarks.measuring import (
+    against_bounds,
+    bounds_table,
+    in_new_process,
+    machine,
+    measures_jobs,
+)
 from benchmarks.posteriors import POSTERIORS
 
 PATH = RESULTS / "against_sampling.json"
@@ -143,12 +149,9 @@ def figures(results: dict[str, Any]) -> dict[str, Any]:
 
 @click.command()
 @click.argument("names", nargs=-1)
-@click.option("--job", hidden=True)
-def main(names: tuple[str, ...], job: str | None) -> None:
+@measures_jobs(measure)
+def main(names: tuple[str, ...]) -> None:
     """Measure all posteriors, or those named."""
-    if job is not None:
-        click.echo(json.dumps(measure(json.loads(job))))
-        return
     results = json.loads(PATH.read_text()) if PATH.exists() else {"posteriors": {}}
     results["machine"] = machine()
     for name in names or (*POSTERIORS, *ADAPTED):

@@ -15,7 +15,13 @@ from typing import Any
 import click
 
 from benchmarks import RESULTS
-from benchmarks.measuring import against_bounds, bounds_table, in_new_process, peak_mb
+from benchmarks.measuring import (
+    against_bounds,
+    bounds_table,
+    in_new_process,
+    measures_jobs,
+    peak_mb,
+)
 
 PATH = RESULTS / "cost.json"
 DIM = 30
@@ -143,14 +149,10 @@ def table(results: dict[str, Any]) -> str:
 
 
 @click.command()
-@click.option("--job", type=str, hidden=True, help="Measure one configuration in this process.")
 @click.option("--quick", is_flag=True, help=f"Leave out n = {LARGE}.")
-def main(job: str | None, quick: bool) -> None:
+@measures_jobs(lambda job: measure(*job, repetitions=5 if job[1] < GRAM else 1))
+def main(quick: bool) -> None:
     """Measure CPU seconds and memory."""
-    if job is not None:
-        kind, n = json.loads(job)
-        click.echo(json.dumps(measure(kind, n, repetitions=5 if n < GRAM else 1)))
-        return
     measured, environment = {}, {"OPENBLAS_NUM_THREADS": THREADS}
     for kind, n in CONFIGURATIONS:
         if not (quick and n == LARGE):

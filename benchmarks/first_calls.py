@@ -15,7 +15,13 @@ from typing import Any
 import click
 
 from benchmarks import RESULTS
-from benchmarks.measuring import against_bounds, bounds_table, in_new_process, machine
+from benchmarks.measuring import (
+    against_bounds,
+    bounds_table,
+    in_new_process,
+    machine,
+    measures_jobs,
+)
 
 PATH = RESULTS / "first_calls.json"
 CHAINS, WARM_UP, DRAWS = 2, 300, 500
@@ -50,12 +56,9 @@ def measure(name: str) -> dict[str, Any]:
 
 @click.command()
 @click.argument("names", nargs=-1)
-@click.option("--job", hidden=True)
-def main(names: tuple[str, ...], job: str | None) -> None:
+@measures_jobs(measure)
+def main(names: tuple[str, ...]) -> None:
     """Measure all models, or those named."""
-    if job is not None:
-        click.echo(json.dumps(measure(json.loads(job))))
-        return
     from benchmarks.numpyro_models import MODELS
 
     results = json.loads(PATH.read_text()) if PATH.exists() else {"models": {}}

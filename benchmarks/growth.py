@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from benchmarks import RESULTS
-from benchmarks.measuring import costs, exponent, in_new_process, machine
+from benchmarks.measuring import costs, exponent, in_new_process, machine, measures_jobs
 from experiments.engine.executors import ONE_THREAD
 
 PATH = RESULTS / "growth.json"
@@ -122,13 +122,9 @@ def table(results: dict[str, Any]) -> str:
 
 @click.command()
 @click.argument("methods", nargs=-1, type=click.Choice(list(METHODS)))
-@click.option("--job", type=str, hidden=True, help="Measure one job in this process.")
-def main(methods: tuple[str, ...], job: str | None) -> None:
+@measures_jobs(lambda job: check(*job) if len(job) > 1 else evaluations(*job))
+def main(methods: tuple[str, ...]) -> None:
     """Measure CPU seconds, memory and evaluations of METHODS, by default of all."""
-    if job is not None:
-        method, *sizes = json.loads(job)
-        click.echo(json.dumps(check(method, *sizes) if sizes else evaluations(method)))
-        return
     measured = json.loads(PATH.read_text())["methods"] if PATH.exists() else {}
     for method in methods or METHODS:
         measured[method] = measure(method)

@@ -1,5 +1,6 @@
 """How costs are measured: CPU seconds, memory, separate processes, growth, bounds."""
 
+import functools
 import json
 import math
 import os
@@ -89,6 +90,22 @@ def json_lines(command: list[str], environment: Mapping[str, str]) -> list[dict[
         words = shlex.join(command)[:100]
         raise click.ClickException(f"{words} failed:\n{completed.stderr[-2000:]}")
     return [json.loads(line) for line in completed.stdout.splitlines() if line.startswith("{")]
+
+
+def measures_jobs(measure: Callable[[Any], Any]) -> Callable[[Callable[..., None]], Any]:
+    """A decorator of a command that `in_new_process` calls: with --job it only measures that."""
+
+    def decorate(command: Callable[..., None]) -> Any:
+        @functools.wraps(command)
+        def measure_or_run(job: str | None, **options: Any) -> None:
+            if job is None:
+                command(**options)
+            else:
+                click.echo(json.dumps(measure(json.loads(job))))
+
+        return click.option("--job", hidden=True)(measure_or_run)
+
+    return decorate
 
 
 def in_new_process(module: str, job: object, environment: Mapping[str, str]) -> dict[str, Any]:

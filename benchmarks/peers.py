@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from benchmarks import RESULTS
-from benchmarks.measuring import best_of, in_new_process, json_lines
+from benchmarks.measuring import best_of, in_new_process, json_lines, measures_jobs
 from experiments.engine.executors import ONE_THREAD
 
 PATH = RESULTS / "peers.json"
@@ -151,13 +151,10 @@ def table(results: dict[str, Any]) -> str:
 
 @click.command()
 @click.argument("packages", nargs=-1)
-@click.option("--job", type=str, hidden=True, help="Measure this package in this process.")
 @click.option("--repetitions", default=3, show_default=True)
-def main(packages: tuple[str, ...], job: str | None, repetitions: int) -> None:
+@measures_jobs(lambda _: ours())
+def main(packages: tuple[str, ...], repetitions: int) -> None:
     """Measure CPU seconds; PACKAGES are the other packages, by default all of them."""
-    if job is not None:
-        click.echo(json.dumps(ours()))
-        return
     unknown = sorted(set(packages) - set(SCRIPTS))
     if unknown:
         raise click.BadParameter(f"no peer {unknown}; there are {list(SCRIPTS)}")

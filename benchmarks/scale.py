@@ -25,6 +25,7 @@ from benchmarks.measuring import (
     exponent,
     in_new_process,
     machine,
+    measures_jobs,
 )
 from experiments.engine.executors import ONE_THREAD
 
@@ -182,20 +183,15 @@ def table(results: dict[str, Any]) -> str:
 
 
 @click.command()
-@click.option("--job", type=str, hidden=True, help="Measure one job in this process.")
 @click.option(
     "--large",
     is_flag=True,
     help="Only ten thousand coordinates and five million draws (2 GB on disk).",
 )
 @click.option("--quick", is_flag=True, help="Leave out a million draws.")
-def main(job: str | None, large: bool, quick: bool) -> None:
+@measures_jobs(lambda job: {"check": check, "hot loop": hot_loop}[job[0]](*job[1:]))
+def main(large: bool, quick: bool) -> None:
     """Measure CPU seconds and memory."""
-    if job is not None:
-        kind, *numbers = json.loads(job)
-        run = {"check": check, "hot loop": hot_loop}[kind]
-        click.echo(json.dumps(run(*numbers)))
-        return
     measured = json.loads(PATH.read_text())["measured"] if PATH.exists() else {}
     sizes = [(DRAWS, d) for d in DIMENSIONS_GROW] + [(n, DIM) for n in DRAWS_GROW]
     for n, d in LARGE if large else dict.fromkeys(sizes):

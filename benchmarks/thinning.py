@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from benchmarks import RESULTS
-from benchmarks.measuring import best_of, json_lines, peak_mb
+from benchmarks.measuring import best_of, json_lines, measures_jobs, peak_mb
 from benchmarks.peers import environment
 from experiments.engine.executors import ONE_THREAD
 
@@ -136,12 +136,9 @@ def figures(
 @click.command()
 @click.option("--peer", help="A Python interpreter that has stein-thinning.")
 @click.option("--install", is_flag=True, help="Create an environment with stein-thinning.")
-@click.option("--job", type=int, hidden=True, help="Measure one size in this process.")
-def main(peer: str | None, install: bool, job: int | None) -> None:
+@measures_jobs(lambda n: ours(n, SIZES[n]))
+def main(peer: str | None, install: bool) -> None:
     """Measure CPU seconds and memory of Stein thinning, and how far its points are off."""
-    if job is not None:
-        click.echo(json.dumps(ours(job, SIZES[job])))
-        return
     python = environment("stein-thinning") if install else peer
     rows: dict[str, dict[str, Any]] = {}
     for n, repetitions in SIZES.items():
