@@ -11,7 +11,7 @@ import pytest
 import steinwise as sw
 from steinwise.cli import run
 from steinwise.draws.samples import ConstrainedScale
-from steinwise.results.summary import Estimate, Quantity
+from steinwise.results.quantity import Estimate, Quantity
 
 COVARIANCE = np.full((3, 3), 0.9) + 0.1 * np.eye(3)
 NORMAL = sw.Gaussian([1.0, 0.0, 0.0], COVARIANCE)

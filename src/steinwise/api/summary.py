@@ -41,7 +41,8 @@ from steinwise.estimates.monte_carlo import monte_carlo_errors, simultaneous_err
 from steinwise.estimates.settling import TOO_SLOW, batches_for_errors
 from steinwise.estimates.until_settled import FEWEST_SWEEPS, sweep_until_settled
 from steinwise.results.modes import ModeSplit
-from steinwise.results.summary import Estimate, Quantity, Summary
+from steinwise.results.quantity import Estimate, Quantity
+from steinwise.results.summary import Summary
 from steinwise.results.wording import PROGRESS, note_text, split_sentence
 from steinwise.target import AbstractTarget
 

@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING
 from steinwise._internal.escaping import html_text
 from steinwise.results import plots, wording
 from steinwise.results.check_text import coordinate_rows, sizes_meaning
-from steinwise.results.html import (
-    inline_svg,
-    note_paragraph,
-    tolerance_and_notes,
-    verdict,
-)
+from steinwise.results.html import tolerance_and_notes, verdict
 from steinwise.results.layout import ROWS_SHOWN
+from steinwise.results.page_parts import inline_svg, note_paragraph
 from steinwise.results.record import CheckRecord
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from steinwise._internal.escaping import html_text
 from steinwise.results import wording
-from steinwise.results.html import (
+from steinwise.results.page_parts import (
     ROWS,
     definitions,
     document,
