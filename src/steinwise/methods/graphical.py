@@ -33,9 +33,7 @@ from steinwise.kernels.base import require_kernel
 from steinwise.kernels.precision import cast_centred
 from steinwise.methods.bandwidth_notes import bandwidth_notes
 from steinwise.methods.base import AbstractFitted, AbstractMethod
-from steinwise.methods.ksd import draws_and_scores
-from steinwise.methods.sksd import SlicedGram
-from steinwise.methods.statistics import Gram
+from steinwise.methods.statistics import Gram, GramPerCoordinate, draws_and_scores
 from steinwise.target import AbstractTarget
 from steinwise.target.couplings import hessian_couplings
 from steinwise.target.graph_input import as_graph
@@ -144,7 +142,7 @@ class FittedGraphicalKSD(AbstractFitted[GraphicalKSD]):
         blankets = f"blankets of {sizes.min()} to {sizes.max()} coordinates"
         return f"graphical KSD ({kernel} kernel, {blankets})"
 
-    def statistic(self, target: AbstractTarget, run: RunOptions) -> SlicedGram:
+    def statistic(self, target: AbstractTarget, run: RunOptions) -> GramPerCoordinate:
         x, kernel = self.samples.rows, self.method.kernel
         scores = self.scores(target, run)
         monitored = draws_and_scores(x, scores)
@@ -154,7 +152,7 @@ class FittedGraphicalKSD(AbstractFitted[GraphicalKSD]):
             resolved = kernel.resolve(rows, run.seed, per_coordinate=False)
             both = *cast_centred(kernel, run.dtype, rows), scores[:, j].astype(run.dtype)
             grams.append(Gram(_blanket_tile, resolved, both, monitored, run.memory))
-        return SlicedGram(tuple(grams))
+        return GramPerCoordinate(tuple(grams))
 
 
 def _blanket_tile(kernel: AbstractKernel, rows: tuple, others: tuple) -> Array:

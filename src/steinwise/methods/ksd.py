@@ -23,7 +23,7 @@ from steinwise.kernels.base import require_kernel
 from steinwise.kernels.precision import cast_centred, in_precision_of
 from steinwise.methods.bandwidth_notes import bandwidth_notes
 from steinwise.methods.base import AbstractFitted, AbstractFixedMethod, Evidence
-from steinwise.methods.statistics import AbstractStatistic, Gram, Mean
+from steinwise.methods.statistics import AbstractStatistic, Gram, Mean, draws_and_scores
 from steinwise.target import AbstractTarget
 
 Bootstraps = Literal["batches", "draws", "multinomial"]
@@ -170,16 +170,6 @@ class FittedKSD(AbstractFitted[KSD]):
         weights = multinomial if bootstrap == "multinomial" else rademacher
         blocks = statistic.batch_sums(batches)
         return Evidence(calibrate(blocks, n_bootstrap, seed, weights), batches)
-
-
-def draws_and_scores(
-    x: Float[np.ndarray, "n d"],
-    scores: Float[np.ndarray, "n d"],
-    centre: Float[np.ndarray, " d"] | None = None,
-) -> np.ndarray:
-    """What decides the batch length: a degenerate pair statistic averages functions of these."""
-    middle = x.mean(axis=0) if centre is None else centre
-    return np.concatenate([x, scores, (x - middle) ** 2], axis=1)
 
 
 def stein_tile(kernel: AbstractKernel, rows: tuple, others: tuple) -> Array:

@@ -26,8 +26,7 @@ from steinwise.kernels import IMQ, AbstractKernel
 from steinwise.kernels.precision import robust_centre
 from steinwise.methods.bandwidth_notes import bandwidth_notes
 from steinwise.methods.base import AbstractFitted, AbstractFixedMethod
-from steinwise.methods.ksd import draws_and_scores
-from steinwise.methods.statistics import Gram
+from steinwise.methods.statistics import Gram, draws_and_scores
 from steinwise.target import AbstractTarget
 
 MOST_BANDWIDTHS = 1000  # each has sums over all pairs of batches

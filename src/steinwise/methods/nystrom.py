@@ -37,8 +37,7 @@ from steinwise.kernels import RBF, AbstractKernel
 from steinwise.kernels.base import require_kernel
 from steinwise.methods.bandwidth_notes import bandwidth_notes
 from steinwise.methods.base import AbstractFitted, AbstractFixedMethod
-from steinwise.methods.ksd import draws_and_scores
-from steinwise.methods.statistics import AbstractStatistic
+from steinwise.methods.statistics import AbstractStatistic, draws_and_scores
 from steinwise.target import AbstractTarget
 
 LEAST_EIGENVALUE = 1e-10  # of H, times the largest: below it a direction is rounding
@@ -129,10 +128,7 @@ class NystromProduct(AbstractStatistic):
         return 250
 
     def monitored_columns(
-        self,
-        start: int,
-        x: np.ndarray,
-        scores: np.ndarray | None = None,  # noqa: ARG002
+        self, start: int, x: np.ndarray, _: np.ndarray | None = None, /
     ) -> Float[np.ndarray, "m q"]:
         part = slice(start, start + len(x))
         return draws_and_scores(self.x[part], self.score[part], self.x.mean(axis=0))

@@ -26,12 +26,9 @@ from jaxtyping import Array, Float
 
 from steinwise._internal.compiled import precision
 from steinwise._internal.indices import evenly_spaced_indices
-from steinwise._internal.memory import chunks
 from steinwise._internal.notes import Note
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import as_points, require_choice, require_share
-from steinwise.calibration.batch_sums import BatchSums
-from steinwise.calibration.batches import Batches
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, TooFewDraws
 from steinwise.functional import slice_stein_gram
@@ -41,9 +38,8 @@ from steinwise.kernels.per_coordinate import one_per_coordinate
 from steinwise.kernels.precision import cast_centred
 from steinwise.methods.bandwidth_notes import coordinate_bandwidth_notes
 from steinwise.methods.base import AbstractFitted, AbstractMethod, scores_of
-from steinwise.methods.ksd import draws_and_scores
 from steinwise.methods.sksd_directions import active_directions, learned_directions, unit_rows
-from steinwise.methods.statistics import AbstractStatistic, Gram
+from steinwise.methods.statistics import Gram, GramPerCoordinate, draws_and_scores
 from steinwise.target import AbstractTarget
 
 SLICES = ("axes", "learned", "active")
@@ -177,7 +173,7 @@ class FittedSlicedKSD(AbstractFitted[SlicedKSD]):
         projected = self.samples.rows @ self.directions.T
         return coordinate_bandwidth_notes([self.method.kernel], projected, self.labels)
 
-    def statistic(self, target: AbstractTarget, run: RunOptions) -> "SlicedGram":
+    def statistic(self, target: AbstractTarget, run: RunOptions) -> GramPerCoordinate:
         scores = self.scores(target, run)
         projected = self.samples.rows @ self.directions.T
         kernel = self.method.kernel.resolve(projected, run.seed, per_coordinate=True)
@@ -185,41 +181,12 @@ class FittedSlicedKSD(AbstractFitted[SlicedKSD]):
         columns = near.T, scores.T.astype(run.dtype)
         monitored = draws_and_scores(projected, scores)
         kernels = _one_each(kernel, self.samples.dim)
-        return SlicedGram(
+        return GramPerCoordinate(
             tuple(
                 Gram(_slice_tile, (kernels[j], self.directions[j, j]), rows, monitored, run.memory)
                 for j, rows in enumerate(zip(*columns, strict=True))
             )
         )
-
-
-@dataclass(frozen=True, eq=False)
-class SlicedGram(AbstractStatistic):
-    """A Gram per slice, all of one compiled function; coordinate j of the sums is slice j."""
-
-    slices: tuple[Gram, ...]
-
-    @property
-    def most_batches(self) -> int:
-        return self.slices[0].most_batches
-
-    def monitored_columns(
-        self,
-        start: int,
-        x: np.ndarray,
-        scores: np.ndarray | None = None,
-    ) -> Float[np.ndarray, "m q"]:
-        return self.slices[0].monitored_columns(start, x, scores)
-
-    def batch_sums(self, batches: Batches) -> Iterator[BatchSums]:
-        per_block = self.slices[0].memory // (8 * 8 * batches.count**2)  # room for 8 copies
-        for part in chunks(len(self.slices), per_block):
-            sums = (sums for gram in self.slices[part] for sums in gram.batch_sums(batches))
-            yield BatchSums(np.concatenate([one.values for one in sums], axis=1), batches)
-
-    def diagonal(self) -> Float[np.ndarray, "n d"]:
-        """h_j of every draw with itself."""
-        return np.concatenate([gram.diagonal() for gram in self.slices]).T
 
 
 def _slice_tile(parameters: tuple, rows: tuple, others: tuple) -> Array:

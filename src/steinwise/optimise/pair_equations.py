@@ -14,7 +14,8 @@ from steinwise.calibration.batch_plan import FEWEST_BATCHES, plan_for_error
 from steinwise.calibration.batches import Batches, cut_into
 from steinwise.draws.samples import Samples
 from steinwise.kernels import AbstractKernel
-from steinwise.methods.ksd import KSD, draws_and_scores
+from steinwise.methods.ksd import KSD
+from steinwise.methods.statistics import draws_and_scores
 from steinwise.optimise.equations import AbstractEquations, EstimationProblem
 from steinwise.optimise.kernel_pairs import KernelPairs
 from steinwise.optimise.model import Matrix, Model, Vector, evaluate_rows, model_scores, per_row

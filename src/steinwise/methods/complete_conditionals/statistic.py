@@ -139,6 +139,7 @@ class LineStatistic(AbstractStatistic):
         start: int,
         x: Float[np.ndarray, "m d"],
         scores: Float[np.ndarray, "m d"] | None = None,
+        /,
     ) -> Float[np.ndarray, "m q"]:
         # normal scores, their squares and the scores of the target: as many as are looked at
         lines, exact = self.line_count, self.uses_scores and not self.target.noisy

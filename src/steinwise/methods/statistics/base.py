@@ -24,6 +24,7 @@ class AbstractStatistic(abc.ABC):
         start: int,
         x: Float[np.ndarray, "m d"],
         scores: Float[np.ndarray, "m d"] | None = None,
+        /,
     ) -> Float[np.ndarray, "m q"]:
         """Columns whose autocorrelation decides how long a batch of a chain must be.
 

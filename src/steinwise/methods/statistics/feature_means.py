@@ -42,10 +42,7 @@ class FeatureMeans(AbstractStatistic):
         return 1000
 
     def monitored_columns(
-        self,
-        start: int,
-        x: np.ndarray,
-        scores: np.ndarray | None = None,  # noqa: ARG002
+        self, start: int, x: np.ndarray, _: np.ndarray | None = None, /
     ) -> np.ndarray:
         """The features and the draws: a feature that few draws decide shows no dependence."""
         part = ScoredRows(x, self.scored.scores[start : start + len(x)])

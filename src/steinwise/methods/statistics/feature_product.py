@@ -32,10 +32,7 @@ class FeatureProduct(AbstractStatistic):
         return 250
 
     def monitored_columns(
-        self,
-        start: int,
-        x: np.ndarray,
-        scores: np.ndarray | None = None,  # noqa: ARG002
+        self, start: int, x: np.ndarray, _: np.ndarray | None = None, /
     ) -> np.ndarray:
         parts = (
             slice(start + p.start, start + p.stop) for p in chunks(len(x), self.rows_per_chunk)

@@ -47,10 +47,7 @@ class Gram(AbstractStatistic):
         return self.batches_at_most
 
     def monitored_columns(
-        self,
-        start: int,
-        x: np.ndarray,
-        scores: np.ndarray | None = None,  # noqa: ARG002
+        self, start: int, x: np.ndarray, _: np.ndarray | None = None, /
     ) -> np.ndarray:
         return self.monitored[start : start + len(x)]
 
@@ -120,6 +117,16 @@ class Gram(AbstractStatistic):
                     out[:, rows, columns] = tile
                     out[:, columns, rows] = np.swapaxes(out[:, rows, columns], 1, 2)
         return out[:, : batches.count, : batches.count]
+
+
+def draws_and_scores(
+    x: Float[np.ndarray, "n d"],
+    scores: Float[np.ndarray, "n d"],
+    centre: Float[np.ndarray, " d"] | None = None,
+) -> np.ndarray:
+    """What decides the batch length: a degenerate pair statistic averages functions of these."""
+    middle = x.mean(axis=0) if centre is None else centre
+    return np.concatenate([x, scores, (x - middle) ** 2], axis=1)
 
 
 @partial(jax.jit, static_argnums=0)

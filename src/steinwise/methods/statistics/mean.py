@@ -26,10 +26,7 @@ class Mean(AbstractStatistic):
         return 1000
 
     def monitored_columns(
-        self,
-        start: int,
-        x: np.ndarray,
-        scores: np.ndarray | None = None,  # noqa: ARG002
+        self, start: int, x: np.ndarray, _: np.ndarray | None = None, /
     ) -> np.ndarray:
         part = slice(start, start + len(x))
         if self.monitored is not None:
