@@ -11,8 +11,8 @@ import steinwise
 from steinwise._internal.escaping import printable
 from steinwise.cli.answers import FITS, MISFIT, NO_VERDICT, answered, say, say_error
 from steinwise.cli.options import (
+    CommonOptions,
     Files,
-    Given,
     alpha_option,
     effort_option,
     names_option,
@@ -99,7 +99,7 @@ def check(
     draws: Path,
     target: str | None,
     scores: Path | None,
-    given: Given,
+    common: CommonOptions,
     method: str | None,
     alpha: float,
     bootstraps: int,
@@ -128,7 +128,7 @@ def check(
         from steinwise.results.check_text import check_report
         from steinwise.results.record import json_text
 
-        inputs = given.inputs(target, scores)
+        inputs = common.inputs(target, scores)
         outputs = files.outputs(draws, inputs)
         chosen = None if coordinates is None else count_or_names(coordinates)
         labels = None if names is None else split_names(names)
@@ -146,15 +146,15 @@ def check(
                 evaluations=evaluations,
                 coordinates=chosen,
                 names=labels,
-                seed=given.seed,
-                memory=given.memory,
+                seed=common.seed,
+                memory=common.memory,
             )
             answers = None
             if with_summary:
                 answers = steinwise.summary(
-                    samples, density, names=labels, seed=given.seed, memory=given.memory
+                    samples, density, names=labels, seed=common.seed, memory=common.memory
                 )
-        if given.as_json:
+        if common.as_json:
             extra = {} if answers is None else {"summary": answers.to_dict()}
             text = json_text(result.to_dict() | extra)
         else:
@@ -182,7 +182,7 @@ def check(
 def compare(
     sets: tuple[str, ...],
     target: str,
-    given: Given,
+    common: CommonOptions,
     method: Literal["transported", "scores", "ksd"],
     alpha: float,
     effort: str,
@@ -199,7 +199,7 @@ def compare(
     with reserved_stdout() as out:
         from steinwise.results.record import json_text
 
-        inputs = given.inputs(target)
+        inputs = common.inputs(target)
         read = {name: inputs.read_set(name, path) for name, path in files.items()}
         samples = {name: one for name, (one, _) in read.items()}
         density = next(iter(read.values()))[1]
@@ -211,10 +211,10 @@ def compare(
                 method=method,
                 alpha=alpha,
                 effort=effort,
-                seed=given.seed,
-                memory=given.memory,
+                seed=common.seed,
+                memory=common.memory,
             )
-        text = json_text(ranking.to_dict()) if given.as_json else str(ranking)
+        text = json_text(ranking.to_dict()) if common.as_json else str(ranking)
         return _print(text, out, FITS)
 
 
@@ -234,7 +234,7 @@ def compare(
 def summary(
     draws: Path,
     target: str,
-    given: Given,
+    common: CommonOptions,
     sweeps: int | None,
     names: str | None,
     files: Files,
@@ -243,7 +243,7 @@ def summary(
     with reserved_stdout() as out:
         from steinwise.cli.inputs import split_names
 
-        inputs = given.inputs(target)
+        inputs = common.inputs(target)
         outputs = files.outputs(draws, inputs)
         labels = None if names is None else split_names(names)
         samples, density = inputs.read(draws, labels)
@@ -254,10 +254,10 @@ def summary(
                 density,
                 sweeps=sweeps,
                 names=labels,
-                seed=given.seed,
-                memory=given.memory,
+                seed=common.seed,
+                memory=common.memory,
             )
-        text = result.to_json() if given.as_json else str(result)
+        text = result.to_json() if common.as_json else str(result)
         return _write(outputs, result, _print(text, out, FITS))
 
 

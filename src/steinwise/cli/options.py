@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from steinwise.cli.outputs import Output
 
 
-class Given(NamedTuple):
+class CommonOptions(NamedTuple):
     """The options of every command that reads draws: what they are, and how to go about them."""
 
     space: str | None
@@ -80,10 +80,10 @@ def target_option(*, required: bool) -> Any:
     )
 
 
-# Options of commands that read draws, as `given`, and of those that write files, as `files`.
+# Options of commands that read draws, as `common`, and of those that write files, as `files`.
 reads_draws = _gathered(
-    "given",
-    Given,
+    "common",
+    CommonOptions,
     [
         click.option(
             "--space",

@@ -37,9 +37,9 @@ LEAST_FALL = 7.0
 # How far, in standard deviations from the mode, the series must converge, and what its last terms
 # may add to log p there.
 CONVERGES_TO, LARGEST_LAST_TERMS = 2.5, 0.3
-# Quantiles: nodes to a standard deviation, on either side of the mode up to so many of them, where
-# the density must have fallen to 6e-6 of its peak; and the most by which doubted terms may move
-# mass. For a normal density quantiles are exact to 1e-5 standard deviations.
+# Quantiles: nodes to a standard deviation, and how many standard deviations they reach on either
+# side of the mode, where the density must have fallen to 6e-6 of its peak; and the most by which
+# doubted terms may move mass. For a normal density quantiles are exact to 1e-5 standard deviations.
 QUANTILE_NODES_PER_SD, QUANTILE_REACH, QUANTILE_NEWTON_STEPS = 4, 6, 4
 LEAST_FALL_OF_QUANTILES = 12.0
 LARGEST_CHANGE_OF_QUANTILES = 1e-3

@@ -19,13 +19,13 @@ from steinwise.target.base import LineSeries
 LARGEST_CHANGE = 5e-5
 # Where a series is compared with the density itself, in standard deviations from the mode; and
 # guides, the numbers of points in the range of the draws: there may be another mode that the series
-# knows nothing of. They may differ by so much of the mass near such a place.
+# knows nothing of. They may differ by LARGEST_ERROR of the mass near such a place.
 CHECKED_AT = np.array([-4.0, -2.0, 2.0, 4.0])
 GUIDES = np.array([1, 6])
 LARGEST_ERROR = 1e-4
-# The lines of one draw in so many are compared with the density. If one of them fails that its own
-# terms let pass, so are those of its block of draws; if that happens in a second block, those of
-# all: a fault on one line in a hundred is in many blocks, but seldom on their compared draws.
+# The lines of one draw in CHECKED_STEP are compared with the density. If one of them fails that its
+# own terms let pass, so are those of its block of draws; if that happens in a second block, those
+# of all: a fault on one line in a hundred is in many blocks, but seldom on their compared draws.
 # Blocks are small: with 256 draws, one failing line in ten thousand costs a regression with 30
 # coefficients as much again as all its comparisons.
 CHECKED_STEP, BLOCK = 16, 64
