@@ -125,7 +125,7 @@ def _root(equations: AbstractEquations, theta_y: Vector) -> tuple[Vector, bool] 
 
 
 def _unidentified(jacobian: Matrix, names: tuple[str, ...]) -> Note | None:
-    """What the draws cannot tell; None where all parameters are identified."""
+    """What the draws do not determine; None where all parameters are identified."""
     largest = np.abs(jacobian).max()
     if not np.isfinite(largest):
         return note("fit overflows")

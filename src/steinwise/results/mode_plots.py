@@ -1,4 +1,4 @@
-"""A picture of two modes: the log density on the way between them, and the draws along it."""
+"""A picture of two modes: the log density on the line between them, and the draws along it."""
 
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,7 @@ def plot_mode_path(path: ModePath) -> "Figure":
     counts.set_ylabel(LABELS["draws"])
     ax.plot(path.steps, path.log_density, color=MISFIT, label=LABELS["log density"])
     ax.set_ylim(bottom=max(float(np.nanmin(path.log_density)), -DEEPEST) - 1)
-    ax.set_xlabel(LABELS["way"])
+    ax.set_xlabel(LABELS["path"])
     ax.set_ylabel(LABELS["log density"])
     handles, labels = (
         a + b for a, b in zip(*(x.get_legend_handles_labels() for x in (ax, counts)), strict=True)

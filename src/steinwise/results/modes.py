@@ -33,7 +33,7 @@ class ModeResult:
 
 @dataclass(frozen=True, eq=False)
 class ModePath:
-    """The straight way between the peaks of two modes, and the draws next to it."""
+    """The straight line between the peaks of two modes, and the draws next to it."""
 
     modes: tuple[int, int]  # their numbers
     steps: Float[np.ndarray, " m"]  # 0 at the first peak, 1 at the second

@@ -15,7 +15,7 @@ from steinwise.results.record import CheckRecord
 class SetEvidence:
     """The verdict of a check, and how far off the worst coordinates are.
 
-    An error is None where these draws cannot tell any.
+    An error is None where none can be estimated from these draws.
     """
 
     pvalue: float

@@ -27,7 +27,7 @@ def test_draws_in_one_of_two_modes_are_rejected_in_words() -> None:
     assert "has none of the 160 draws that were not used to look for modes." in text
     page = result.to_html()
     assert "<h2>Modes</h2>" in page
-    assert "on the way between two modes" in page
+    assert "on the line between two modes" in page
     assert "2 modes with a wrong share of the draws" in page
     assert result.to_dict()["modes"]["modes"][0]["kind"] in ("unvisited", "too many draws")
 

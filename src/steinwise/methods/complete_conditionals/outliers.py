@@ -18,7 +18,7 @@ def outlier_tail(draws: int, lines: int) -> float:
 def outlier_pvalues(normal_scores: NormalScoreSums | OutcomeSums) -> Float[np.ndarray, " c"]:
     """Whether a single draw stands where the target's conditional has next to nothing.
 
-    Signs cannot tell a few draws far out from a chance of signs. But P(2 min(u, 1 - u) <= t)
+    To signs, a few draws far out look like chance. But P(2 min(u, 1 - u) <= t)
     is t for every draw that comes from p, so the least over n draws, times n, is a p-value,
     however the draws depend on each other.
     """

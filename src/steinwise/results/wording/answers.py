@@ -164,7 +164,7 @@ def summary_fact(n: int, refreshed: int, sweeps: int) -> str:
 PLUS_MINUS = "+- is half of a 95 % interval for that number alone, possible bias included."
 BEYOND_CHANCE = (
     "What is called too high, low, large or small is beyond chance for all rows together (correct "
-    "draws would get such a row once in twenty times), so more draws would probably not cure it."
+    "draws would get such a row one time in twenty), so more draws would probably not cure it."
 )
 NAMES_SHOWN = 10  # of rows that cannot be corrected for the same reason
 
@@ -218,5 +218,5 @@ def summary_closing(
             f"More sweeps than {unsettled_after} may help: sweeps={more} (on the command line, "
             f"--sweeps {more}). If not, sample the density anew."
         )
-    sentences.append("A mode that neither a line nor the search has found does not show.")
+    sentences.append("A mode that neither the lines nor the search found does not show here.")
     return " ".join(sentences)

@@ -10,7 +10,7 @@ PAGE = {
     "intervals": "As drawn and corrected",
     "title": "Do these draws come from this density?",
     "modes": "Modes",
-    "modes picture": "the log density on the way between two modes, and the draws along it",
+    "modes picture": "the log density on the line between two modes, and the draws along it",
     "coordinates": "Coordinates",
     "search": "Find a coordinate or a verdict",
     "place": "place in the conditional",
@@ -55,21 +55,21 @@ LABELS = {
     "size": "how far off, as a share of an sd",
     "flagged": "flagged",
     "unknown": "not known from these draws",
-    "at least": "at least so far off; some errors are not known",
+    "at least": "at least this far off; some errors are not known",
     "expected marginal": "expected: mean and one sd",
     "drawn marginal": "drawn: mean and one sd",
     "bootstraps": "bootstraps",
-    "difference": "discrepancy, less that of the best",
+    "difference": "discrepancy minus that of the best",
     "largest error": "largest error of a mean (in sds) or an sd (log ratio)\n(orange: misfit)",
     "draws": "draws",
-    "way": "the straight way from one mode (0) to another (1)",
-    "log density": "log density, less its largest",
+    "path": "the straight line from one mode (0) to another (1)",
+    "log density": "log density minus its maximum",
     "ratio": "smoothed ratio",
     "mean": "mean",
 }
 
 
-# what is said while something runs, by what it does or looks at
+# what is said while something runs, by what it does or what it reads
 PROGRESS = {
     "density": "compiling the density",
     "modes": "looking for modes of the density",

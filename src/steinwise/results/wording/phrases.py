@@ -4,7 +4,7 @@ import math
 
 LARGEST_WHOLE = 1e16  # about where floats skip whole numbers
 MOST_DIGITS = 6
-UNKNOWN = "?"  # in place of a number that these draws cannot tell
+UNKNOWN = "?"  # in place of a number that cannot be estimated from these draws
 
 
 def more_rows(count: int, shown: int) -> list[str]:
