@@ -42,6 +42,8 @@ CASES = {
     "split": lambda x: jnp.concatenate([a**2 for a in jnp.split(x, 3)][::-1]),
     "unstack": lambda x: jnp.concatenate([a**2 for a in x.reshape(3, 2)][::-1]),
     "stack": lambda x: jnp.stack([x[:3], jnp.exp(x[3:])]),
+    "tile": lambda x: jnp.tile(x[1:4], (2, 3)),
+    "repeat": lambda x: jnp.repeat(x, 3),
     "one hot": lambda x: jnp.eye(3)[np.array([0, 2, 1, 1])] @ x[:3],
 }
 

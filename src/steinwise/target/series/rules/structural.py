@@ -71,6 +71,7 @@ RULES = dict.fromkeys(
         "pad",
         "stack",
         "unstack",
+        "tile",
         "gather",
         "dynamic_slice",
         "scatter",
