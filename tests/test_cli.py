@@ -556,6 +556,9 @@ def test_scores_at_the_draws_take_the_place_of_a_target(folder: Path, capsys) ->
             printed.append(json.loads(capsys.readouterr().out))
         assert printed[0] == printed[1]
         assert printed[0]["method"] == "scores"
+        quick = ["--effort", "quick"]  # which looks at scores only
+        assert run(["check", *options, str(folder / "scores.npy"), *quick]) == status
+        assert json.loads(capsys.readouterr().out)["pvalue"] == printed[0]["pvalue"]
 
 
 @pytest.mark.parametrize(
@@ -567,6 +570,10 @@ def test_scores_at_the_draws_take_the_place_of_a_target(folder: Path, capsys) ->
         (["--scores", "{}/few.npy"], r"scores have shape \(6, 2\), and the draws \(200, 2\)"),
         (["--scores", "{}/turned.csv"], "in another order than the draws"),
         (["--scores", "{}/scores.npy", "--method", "transported"], "sw.check takes method="),
+        (
+            ["--scores", "{}/scores.npy", "--effort", "full"],
+            "With the scores alone, sw.check takes",
+        ),
     ],
 )
 def test_scores_that_cannot_be_used(folder: Path, capsys, options, expected: str) -> None:

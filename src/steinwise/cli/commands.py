@@ -132,13 +132,15 @@ def check(
         outputs = files.outputs(draws, inputs)
         chosen = None if coordinates is None else count_or_names(coordinates)
         labels = None if names is None else split_names(names)
+        # with scores alone too, the default method looks at a given effort: quick is enough for it
+        may_follow_lines = scores is None or effort != "standard"
         samples, density = inputs.read(draws, labels, chosen)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", steinwise.SteinwiseWarning)  # they are in the report
             result = steinwise.check(
                 samples,
                 density,
-                method=method or ("transported" if scores is None else "scores"),
+                method=method or ("transported" if may_follow_lines else "scores"),
                 alpha=alpha,
                 n_bootstrap=bootstraps,
                 effort=effort,
