@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import steinwise as sw
+from steinwise.orbits.jumps import count_jumps
 from steinwise.orbits.line_density import LineDensity
 from steinwise.orbits.nodes import search_ranges_of
 from steinwise.orbits.quadrature import EVALUATIONS_PER_LINE, follow_by_nodes
@@ -72,7 +73,7 @@ def test_scores_are_no_evidence_where_a_density_ends() -> None:
     """Catches correct draws that are rejected by their scores, or called too narrow."""
     found = sw.check(draws_in_ball(2100, 3), TARGETS["scores"], n_bootstrap=199)
     assert not found.rejected
-    assert "the log density falls to -inf among the draws" in " ".join(found.notes)
+    assert "the log density falls to -inf, or jumps, among the draws" in " ".join(found.notes)
     assert all(c.marginal is None for c in found.coordinates)
     assert "without scores" in str(found)
     by_values = sw.check(draws_in_ball(200, 3), TARGETS["values"], n_bootstrap=199)
@@ -101,3 +102,53 @@ def test_a_smooth_density_that_rounding_ends_does_not_end() -> None:
     assert found.ends == 0
     np.testing.assert_allclose(found.u, 1 / (1 + np.exp(-x)), atol=1e-4)
     assert followed(TARGETS["scores"], draws_in_ball(20, 5)).ends == 40
+
+
+STEPS = jnp.array([0.0, 1.0, 2.0])
+
+
+def of_largest(x: jax.Array) -> jax.Array:
+    """A normal density with another weight where another coordinate is the largest."""
+    return STEPS[jnp.argmax(x)] - x @ x / 2
+
+
+def draws_of_largest(n: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(8 * n, 3))
+    return x[rng.random(len(x)) < np.exp(np.array(STEPS)[x.argmax(axis=1)] - 2.0)][:n]
+
+
+@pytest.mark.filterwarnings("ignore::steinwise.SteinwiseWarning")
+def test_scores_are_no_evidence_where_a_density_jumps() -> None:
+    """Catches correct draws that are rejected (p = 0.001), and shifts of means that have none."""
+    found = sw.check(draws_of_largest(4000, 0), sw.Target(of_largest), n_bootstrap=199)
+    assert not found.rejected
+    assert "or jumps, among the draws" in " ".join(found.notes)
+    assert all(c.marginal is None for c in found.coordinates)
+    few = sw.check(draws_of_largest(300, 1), sw.Target(of_largest), n_bootstrap=199)
+    assert all(c.marginal is None for c in few.coordinates)
+
+
+def jumps_of(log_density, x: np.ndarray) -> int:
+    """On lines along the first coordinate, one to a row."""
+    density = LineDensity(
+        sw.Target(log_density), x, np.zeros((1,), int), x[:, :1], search_ranges_of(x[:, :1]), 2**28,
+        np.arange(len(x)),
+    ).single(np.arange(len(x)), np.zeros(len(x), int))  # fmt: skip
+    return count_jumps(follow_by_nodes(density).table, density)
+
+
+def test_smooth_densities_have_no_jumps() -> None:
+    """Catches steep slopes, kinks and narrow modes that are taken for jumps, and small jumps that
+    are missed."""
+    x = np.random.default_rng(2).normal(size=(300, 2))
+    smooth = {
+        "kink": lambda x: -jnp.abs(x[0]) - 3 * jnp.maximum(x[0] - 0.3, 0.0),
+        "banana": lambda x: -0.5 * x[0] ** 2 - 200 * (x[1] - x[0] ** 2) ** 2,
+        "funnel": lambda x: -0.5 * (x[0] / 3) ** 2 - 0.5 * x[0] - 0.5 * x[1] ** 2 * jnp.exp(-x[0]),
+        "step": lambda x: 2 * jax.nn.sigmoid(1000 * (x[0] - x[1])) - x[0] ** 2 / 2,
+        "modes": lambda x: jnp.logaddexp(-0.5 * x[0] ** 2, -0.5 * ((x[0] - 6) / 0.01) ** 2),
+    }
+    assert {name: jumps_of(f, x) for name, f in smooth.items()} == dict.fromkeys(smooth, 0)
+    assert jumps_of(lambda x: -0.5 * x[0] ** 2 + 0.01 * (x[0] > x[1]), x) == 16
+    assert jumps_of(lambda x: -jnp.floor(1000 * jnp.abs(x[0])) / 1000, x) == 16

@@ -39,7 +39,7 @@ def with_errors(
     notes, directions = findings.notes, findings.directions
     try:
         errors = None
-        if has_moments and not findings.density_ends:
+        if has_moments and not findings.density_breaks:
             errors = estimate_errors(samples, target, batches, run.memory, directions)
     except TargetError as error:  # the verdict stands without the scores that these need
         errors, notes = None, (*notes, note("no answers", why=str(error)))

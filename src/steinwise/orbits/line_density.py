@@ -143,7 +143,11 @@ class LineDensity:
         """Whether log p at the draws is so large that rounding leaves nothing of its shape."""
         if values is None:
             return False
-        return bool(np.finfo(self._dtype).eps * np.abs(values).min() > COARSEST_VALUES)
+        return bool(self.rounding(values).min() > COARSEST_VALUES)
+
+    def rounding(self, values: Float[np.ndarray, "*any"]) -> Float[np.ndarray, "*any"]:
+        """The rounding errors of log p."""
+        return np.finfo(self._dtype).eps * np.abs(values)
 
     def require_finite(
         self, values: Float[np.ndarray, "n c"] | None, slopes: Float[np.ndarray, "n c"]

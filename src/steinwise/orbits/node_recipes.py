@@ -11,7 +11,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from steinwise.orbits.few_nodes import follow_by_few_nodes
+from steinwise.orbits.jumps import count_jumps
 from steinwise.orbits.line_density import LineDensity
+from steinwise.orbits.lines import Lines
 from steinwise.orbits.quadrature import follow_by_nodes
 from steinwise.orbits.series_comparison import CHECKED_STEP, LARGEST_ERROR
 
@@ -25,7 +27,7 @@ class Followed(NamedTuple):
 
     u: Float[np.ndarray, " m"]
     evaluations: float
-    ends: int  # lines along which the density ends
+    breaks: int  # lines along which the density ends or, of some that are searched, jumps
 
 
 def follow_each(
@@ -36,13 +38,13 @@ def follow_each(
 ) -> Followed:
     """u on lines, one to a row, each given by the number of its draw and that of its direction."""
     compared = may_be_normal & ((draw + line) % CHECKED_STEP == 0)
-    u, evaluations, ends = np.full(len(line), np.nan), 0.0, 0
+    u, evaluations, breaks = np.full(len(line), np.nan), 0.0, 0
     by_few = np.zeros(len(line), bool)
     if compared.any():
         some = density.rows(compared)
         few, full = follow_by_few_nodes(some), follow_by_nodes(some)
         u[compared] = full.u[:, 0]
-        evaluations, ends = few.evaluations + full.evaluations, full.ends
+        evaluations, breaks = few.evaluations + full.evaluations, _breaks(full, some)
         agree = np.abs(few.u - full.u[:, 0]) < LARGEST_ERROR
         by_few = np.isin(line, _enough_for(line[compared], few.trusted, agree))
         by_few &= may_be_normal & ~compared
@@ -52,10 +54,16 @@ def follow_each(
         evaluations += few.evaluations
     left = np.isnan(u)
     if left.any():
-        full = follow_by_nodes(density.rows(left))
+        some = density.rows(left)
+        full = follow_by_nodes(some)
         u[left] = full.u[:, 0]
-        evaluations, ends = evaluations + full.evaluations, ends + full.ends
-    return Followed(u, evaluations, ends)
+        evaluations, breaks = evaluations + full.evaluations, breaks + _breaks(full, some)
+    return Followed(u, evaluations, breaks)
+
+
+def _breaks(lines: Lines, density: LineDensity) -> int:
+    """Lines along which the density ends or jumps, so that its scores are no evidence."""
+    return lines.ends + count_jumps(lines.table, density)
 
 
 def _enough_for(

@@ -34,12 +34,14 @@ class Places:
     u: Float[np.ndarray, "n c"]
     normal_scores: Float[np.ndarray, "n c"]  # the normal quantiles of u
     evaluations: float = 0.0  # of the log density, for all these lines
-    ends: int = 0  # lines along which the density ends, at an edge that is not declared
+    breaks: int = 0  # lines along which the density ends, at an edge not declared, or jumps
 
     @classmethod
-    def of_transforms(cls, u: Float[np.ndarray, "n c"], evaluations: float, ends: int) -> "Places":
+    def of_transforms(
+        cls, u: Float[np.ndarray, "n c"], evaluations: float, breaks: int
+    ) -> "Places":
         z = np.clip(ndtri(u), -IN_PLACE_OF_INFINITY, IN_PLACE_OF_INFINITY)
-        return cls(u, z, evaluations, ends)
+        return cls(u, z, evaluations, breaks)
 
     @classmethod
     def of_normal_scores(cls, z: Float[np.ndarray, "n c"]) -> "Places":
@@ -78,7 +80,7 @@ def find_places(
     if normal is not None:
         to_mean, sd = normal
         return Places.of_normal_scores(-to_mean / sd)
-    u, evaluations, ends = np.full(positions.shape, np.nan), 0.0, 0
+    u, evaluations, breaks = np.full(positions.shape, np.nan), 0.0, 0
     may_be_normal = np.ones(positions.shape, bool)
     series = target.line_series(x, directions, ORDER, MOST_SERIES_COST) if len(x) else None
     if series is not None:
@@ -93,5 +95,5 @@ def find_places(
         i, k = draw[some], line[some]
         followed = follow_each(density.single(i, k), i, k, may_be_normal[i, k])
         u[i, k] = followed.u
-        evaluations, ends = evaluations + followed.evaluations, ends + followed.ends
-    return Places.of_transforms(u, evaluations, ends)
+        evaluations, breaks = evaluations + followed.evaluations, breaks + followed.breaks
+    return Places.of_transforms(u, evaluations, breaks)

@@ -51,7 +51,7 @@ class Findings(HasContributions):
     directions: Float[np.ndarray, "d k"] | None = None  # weights of the coordinates in each
     # of discrete coordinates, by name: how often each value was drawn and how often it should be
     outcomes: Mapping[str, OutcomeShares] = field(default_factory=dict)
-    density_ends: bool = False  # at an edge among the draws that no support was declared for
+    density_breaks: bool = False  # it ends or jumps among the draws, where no support says so
     modes: ModesFound | None = None  # None where modes were not looked for
     outlier_bound: float | None = None  # -log10 of the tail from which one draw is a misfit
     x: Float[np.ndarray, "n d"] | None = None  # the draws, or evenly spaced ones, for pictures

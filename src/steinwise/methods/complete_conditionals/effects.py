@@ -32,7 +32,7 @@ class NormalScoreSums(NamedTuple):
     inner: Float[np.ndarray, "5 c"]  # sums of powers 0 to 4
     outer: Float[np.ndarray, "5 c"]
     evaluations: Float[np.ndarray, " c"]  # of the log density, for all these draws
-    ends: Float[np.ndarray, " c"]  # draws along whose lines the density ends, on average
+    breaks: Float[np.ndarray, " c"]  # draws along whose lines the density ends or jumps, on average
 
     @classmethod
     def none(cls, lines: int) -> "NormalScoreSums":
@@ -59,7 +59,7 @@ class NormalScoreSums(NamedTuple):
             self.inner + total - outside,
             self.outer + outside,
             self.evaluations + places.evaluations / u.shape[1],
-            self.ends + places.ends / u.shape[1],
+            self.breaks + places.breaks / u.shape[1],
         )
 
     def joined(self, other: "NormalScoreSums") -> "NormalScoreSums":
@@ -69,7 +69,7 @@ class NormalScoreSums(NamedTuple):
             self.inner + other.inner,
             self.outer + other.outer,
             self.evaluations + other.evaluations,
-            self.ends + other.ends,
+            self.breaks + other.breaks,
         )
 
     @staticmethod

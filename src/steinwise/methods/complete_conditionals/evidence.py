@@ -85,7 +85,7 @@ class LineEvidence(Evidence):
     dropped: tuple[DroppedSetting, ...]
     lines: int  # that each source was to look at
     interrupted: bool  # before lines were followed, so that there are scores only
-    ends: bool  # the density, at edges among the draws: scores were left out
+    breaks: bool  # of the density, edges and jumps among the draws: scores were left out
     modes: ModeCounts | None  # of the draws, where several modes were found
     simulated: bool  # correct draws, of which there is a single coordinate
 
@@ -100,8 +100,8 @@ class LineEvidence(Evidence):
     def notes(self) -> tuple[Note, ...]:
         looked_at = sum(len(findings.lines.labels) for findings in self.leading)
         notes = [dropped for why in ("overflow", "underflow") for dropped in self._dropped(why)]
-        if self.ends:
-            notes.append(note("density ends"))
+        if self.breaks:
+            notes.append(note("density breaks"))
         if self.interrupted:
             notes.append(note("only scores"))
         if looked_at < self.lines:

@@ -284,7 +284,7 @@ class FittedLineMethod(AbstractFitted[AbstractLineMethod]):
                 evidence, calibration, tested, self.line_sets[0], plan, alpha
             ),
             evaluations=mean_evaluations(leading),
-            effort=self._effort(statistic, use, ends=evidence.ends),
+            effort=self._effort(statistic, use, breaks=evidence.breaks),
             pit=coordinate_pit(leading) if has_pictures else None,
             direction_pit=direction_pit(leading, kept) if has_pictures else None,
             directions=direction_weights(leading),
@@ -292,7 +292,7 @@ class FittedLineMethod(AbstractFitted[AbstractLineMethod]):
             x=self.space.from_line(use.samples.take(kept[: len(leading[0].kept)])),
             x_names=tested.names,
             outcomes=outcomes_by_name(leading),
-            density_ends=evidence.ends,
+            density_breaks=evidence.breaks,
             modes=self._modes(statistic, evidence, calibration, alpha),
             draw_index=replace(use.samples.draw_index, rows=kept),
             notes=(*self.search_notes, *evidence.notes()),
@@ -320,11 +320,11 @@ class FittedLineMethod(AbstractFitted[AbstractLineMethod]):
         )
 
     def _effort(
-        self, statistic: LineStatistic, use: SourceUse, *, ends: bool
+        self, statistic: LineStatistic, use: SourceUse, *, breaks: bool
     ) -> EffortSpent | None:
         """What was looked at; None where there is no more to look at than scores."""
         if use.source.name != "scores":
-            scored = self.samples.n if statistic.uses_scores and not ends else 0
+            scored = self.samples.n if statistic.uses_scores and not breaks else 0
             more = self.samples.n if self.method.follow == "some" else 0
             return EffortSpent(scored, use.samples.n, more)
         if statistic.target.noisy or isinstance(statistic.target, ScoresAtDraws):

@@ -220,8 +220,8 @@ class LineStatistic(AbstractStatistic):
                 found += of_source
             if reached.count < batches.count:
                 break
-        ends = self.uses_scores and any(_ends(findings.summary) for findings in found)
-        if ends:  # Stein's identity does not hold: what scores show is no evidence
+        breaks = self.uses_scores and any(_breaks(findings.summary) for findings in found)
+        if breaks:  # Stein's identity does not hold: what scores show is no evidence
             calibrator.forget("scores: ")
             found = [findings for findings in found if findings.use.source.name != "scores"]
         modes = self._count_modes(reached)
@@ -234,7 +234,7 @@ class LineStatistic(AbstractStatistic):
             tuple(dropped),
             self.line_count,
             interrupted,
-            ends,
+            breaks,
             modes,
             simulated is not None,
         )
@@ -323,9 +323,9 @@ class LineStatistic(AbstractStatistic):
         return -(-int(seconds) // SECONDS_OF_A_SLAB)
 
 
-def _ends(summary: LineSummary) -> bool:
-    """Whether the density ends along a line."""
-    return isinstance(summary, NormalScoreSums) and bool(summary.ends.any())
+def _breaks(summary: LineSummary) -> bool:
+    """Whether the density ends along a line, or jumps."""
+    return isinstance(summary, NormalScoreSums) and bool(summary.breaks.any())
 
 
 def step_between_followed(draws: int, dim: int) -> int:

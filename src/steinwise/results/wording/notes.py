@@ -41,9 +41,9 @@ NOTES = {
     "warm-up left in": "the start of a chain differs from the rest: its first {length} draws are "
     "on average {distance:.1f} standard deviations away from later windows of the same length. Was "
     "warm-up left in? Drop it and check again.",
-    "density ends": "the log density falls to -inf among the draws, at an edge that no support "
-    "was declared for. Lines were followed up to it. Scores say nothing of such a density: they "
-    "were left out, and the errors of means and sds are not known.",
+    "density breaks": "the log density falls to -inf, or jumps, among the draws, at an edge that "
+    "no support was declared for. Lines were followed by values. Scores say nothing of such an "
+    "edge: they were left out, and the errors of means and sds are not known.",
     "density is flat": "the density does not depend on {names}, so it cannot be normalised: is a "
     "term missing, such as a prior? The density should take all coordinates of the draws, and "
     "the draws should have no others.",
