@@ -169,12 +169,28 @@ def test_only_targets_that_summary_takes_are_sent_there():
     assert "sw.summary" not in str(sw.check(draws, sw.Target.at_draws(-draws), method="scores"))
 
 
+def test_refusals_name_every_coordinate_and_methods_that_take_them_all():
+    """Catches coordinates that are only counted, and scores alone sent to methods that refuse."""
+    at_draws = sw.Target.at_draws(-np.ones((len(DRAWS), 2)), support=TARGET.support)
+    with pytest.raises(sw.InputError) as refused:
+        sw.check(DRAWS, at_draws, names=LABELS)
+    assert "With the scores alone, sw.check takes method='scores'." in str(refused.value)
+    mixed = sw.Target(
+        lambda x: -x[0] - 0.5 * x[1], support=[sw.support.integers(0, 1), sw.support.positive]
+    )
+    draws = np.column_stack([np.arange(60) % 2, np.random.default_rng(0).exponential(size=60)])
+    with pytest.raises(
+        sw.InputError, match=r"not real: z \(integers\(0, 1\)\), y \(positive\)\. sw"
+    ):
+        sw.check(draws, mixed, names=["z", "y"], method="ksd", independent=True)
+
+
 def test_why_refresh_takes_real_coordinates_only():
     """Catches an identity that it does not rest on, and one verb for many names."""
     draws = np.random.default_rng(0).exponential(size=(300, 2))
     target = sw.Target(lambda x: -x.sum(), support=sw.support.positive)
     with pytest.raises(
         sw.InputError,
-        match=r"lines without an end, and s and 1 more are not real: s's support.*takes them with",
+        match=r"lines without an end, and these are not real: s \(positive\), t \(posi.*takes them",
     ):
         sw.refresh(draws, target, sweeps=2, names=["s", "t"])

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from steinwise._internal.counting import by_count, counted
-from steinwise._internal.escaping import printable
+from steinwise._internal.escaping import listed, printable
 from steinwise._internal.memory import budget_bytes
 from steinwise._internal.random import seed_words
 from steinwise._internal.run_options import RunOptions
@@ -114,6 +114,8 @@ def enter_target(
     if isinstance(density, ScoresAtDraws):
         samples = samples.with_scores(density.scores, density)
         if elsewhere:
+            kinds = {support.kind for support in supports}
+            able = _those(lambda method: _takes_scores(method) and kinds.issubset(method.takes))
             known = f"{used_by} {elsewhere}, and the target has scores at the draws only "
             if with_scores_alone:
                 raise InputError(
@@ -122,7 +124,7 @@ def enter_target(
                 )
             raise InputError(
                 f"{known}(sw.Target.at_draws). Pass a log density, or sw.Target.from_score(score). "
-                f"With the scores alone, sw.check takes {_those(_takes_scores)}."
+                f"With the scores alone, sw.check takes {able}."
             )
     if density.noisy and not takes_noise:
         raise InputError(
@@ -190,8 +192,11 @@ def _refuse_kinds(
     wrong = [j for j, support in enumerate(supports) if support.kind not in takes]
     if not wrong:
         return
-    name, support = names[wrong[0]], supports[wrong[0]]
-    more = f" and {len(wrong) - 1} more are" if len(wrong) > 1 else " is"
+    if len(wrong) == 1:
+        which = f"{printable(names[wrong[0]])} is not real: its support is {supports[wrong[0]]!r}"
+    else:
+        these = [f"{names[j]} ({supports[j]!r})" for j in wrong]
+        which = f"these are not real: {listed(these)}"
     has_slopes = any(support.kind != "discrete" for support in supports)
     able = _those(
         lambda method: (
@@ -199,13 +204,11 @@ def _refuse_kinds(
             and (has_slopes or not method.needs_scores)
         )
     )
-    whose = "its" if len(wrong) == 1 else f"{printable(name)}'s"
     them = by_count(len(wrong), "it", "them")
     bounded = "or take draws and density to the real line (Jacobian included)"
     raise InputError(
-        f"{reason}, and {printable(name)}{more} not real: {whose} support is {support!r}. sw.check "
-        f"takes {them} with {able}"
-        f"{', ' + bounded if support.kind == 'bounded' else ''}."
+        f"{reason}, and {which}. sw.check takes {them} with {able}"
+        f"{', ' + bounded if all(supports[j].kind == 'bounded' for j in wrong) else ''}."
     )
 
 

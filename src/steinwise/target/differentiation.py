@@ -190,10 +190,10 @@ def _first_mode_that_traces(
             errors.append(error)
         else:
             return mode, ""
+    why = " / ".join(dict.fromkeys(_first_line(error).rstrip(".") for error in errors))
     return "", (
         "the log density can be evaluated but not differentiated, neither in forward nor in "
-        f"reverse mode: {_first_line(errors[0])} / {_first_line(errors[1])} Its score can be "
-        "passed to sw.Target.from_score."
+        f"reverse mode: {why}. Its score can be passed to sw.Target.from_score."
     )
 
 
@@ -205,7 +205,8 @@ def _require_values(log_density: Callable, d: int, wide: bool, no_derivative: st
         except Exception as error:
             raise TargetError(
                 f"{no_derivative} Nor can it be evaluated at many draws at once (jax.vmap): "
-                f"{_first_line(error)}"
+                f"{_first_line(error).rstrip('.')}. A NumPy function of draws (n, d) that returns "
+                "n values can be passed to sw.Target.from_log_density."
             ) from error
 
 
