@@ -11,6 +11,7 @@ from pathlib import Path
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy import stats
 
 import steinwise
 import steinwise as sw
@@ -324,4 +325,34 @@ def test_one_draw_of_a_value_is_no_departure():
     """Catches standard errors of values that next to no draws should have."""
     values, expected = np.arange(3.0), np.array([50.0, 49.999, 0.001])
     found = OutcomeShares(values, np.array([60.0, 39.0, 1.0]), expected, expected / 2)
-    assert found.worst[0] == 1
+    assert found.worst == 1
+
+
+def test_the_largest_departure_of_many_values_is_no_surprise():
+    """Catches a value named where all are shifted: one of a thousand counts is large by chance."""
+    rng, expected = np.random.default_rng(0), np.full(2000, 0.25)
+    surprises = []
+    for _ in range(200):
+        found = OutcomeShares(np.arange(2000.0), rng.poisson(expected) * 1.0, expected, expected)
+        surprises.append(found.surprise(found.worst, float(found.counts.sum())))
+    assert np.mean(np.array(surprises) > 2) < 0.05
+    two = OutcomeShares(np.arange(2.0), np.array([60.0, 40.0]), np.full(2, 50.0), np.full(2, 25.0))
+    assert two.surprise(two.worst, 100.0) == pytest.approx(1.8, abs=0.15)  # for two values
+    assert two.surprise(two.worst, 10.0) < 0.7  # in a slow chain
+    certain = OutcomeShares(np.arange(2.0), np.array([400.0, 0]), np.array([0, 400.0]), np.zeros(2))
+    assert 30 < certain.surprise(certain.worst, 400.0) < 40
+
+
+def test_neighbouring_values_are_shown_together():
+    """Catches bars of single values with gaps between them, of which only the noise is seen."""
+    values = np.arange(1000.0)
+    expected = 500 * stats.norm.pdf(values, 500, 60)
+    variances = expected * (1 - expected / 500)
+    groups = OutcomeShares(values, expected, expected, variances).in_groups(40)
+    assert 20 <= len(groups.values) <= 40
+    assert np.all(np.diff(groups.values) == groups.values[1] - groups.values[0])
+    assert groups.counts.sum() > 0.99 * 500
+    of_groups = groups.expected * (1 - groups.expected / 500)
+    np.testing.assert_allclose(groups.variances, of_groups, rtol=1e-6)
+    few = OutcomeShares(np.arange(3.0), np.array([1.0, 0, 5]), np.full(3, 2.0), np.full(3, 1.0))
+    np.testing.assert_array_equal(few.in_groups(40).counts, few.counts)

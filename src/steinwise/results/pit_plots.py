@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 VALUES_SHOWN = 40  # of a discrete coordinate
-VALUES_NAMED = 15  # of these, on the axis
+VALUES_NAMED, CHARACTERS_NAMED = 15, 50  # of these, on the axis
 
 
 def plot_pit(record: CheckRecord, coordinate: str, bins: int = 20) -> "Figure":
@@ -69,11 +69,15 @@ def plot_pit(record: CheckRecord, coordinate: str, bins: int = 20) -> "Figure":
 
 
 def _plot_outcomes(record: CheckRecord, coordinate: str) -> "Figure":
-    """Observed and expected shares of the values of a discrete coordinate, with their band."""
+    """Observed and expected shares of the values of a discrete coordinate, with their band.
+
+    Many values are shown in groups of neighbours.
+    """
     from scipy.special import ndtri
 
-    shares = record.findings.outcomes[coordinate].most_likely(VALUES_SHOWN)
-    total = max(float(record.findings.outcomes[coordinate].counts.sum()), 1.0)
+    every = record.findings.outcomes[coordinate]
+    shares = every.in_groups(VALUES_SHOWN)
+    total = max(float(every.counts.sum()), 1.0)
     expected = shares.expected / total
     # as in a chain, where draws count for less than their number
     effective = min(total, record.draws.effective_draws)
@@ -90,9 +94,12 @@ def _plot_outcomes(record: CheckRecord, coordinate: str) -> "Figure":
         color=MISFIT,
         label=wording.expected_label(record.alpha),
     )
-    named = at[:: -(-len(at) // VALUES_NAMED)]
-    ax.set_xticks(named, [wording.value_text(float(shares.values[k])) for k in named])
-    set_label(ax.xaxis, coordinate)
+    names = [wording.value_text(float(value)) for value in shares.values]
+    longest = max(map(len, names)) + 1
+    named = at[:: -(-len(at) // min(VALUES_NAMED, max(2, CHARACTERS_NAMED // longest)))]
+    ax.set_xticks(named, [names[k] for k in named])
+    grouped = int(np.searchsorted(every.values, shares.values[:2]) @ [-1, 1])
+    set_label(ax.xaxis, coordinate, "", wording.bar_label(grouped))
     ax.set_ylabel(LABELS["share of draws"])
     figure.legend(loc="outside upper left", ncols=2, **LEGEND)
     return figure

@@ -172,19 +172,20 @@ class OutcomeSums:
     def misfit(self, context: str, partners: tuple[str, ...], plan: BatchPlan) -> Misfit:
         """What is wrong with a flagged coordinate, from its `line`."""
         outliers = int(self.outliers[0])
-        worst, departure = self.shares[0].worst
-        if 0 < outliers <= FEW * self.draws[0] and abs(departure) < NAMEABLE:
+        worst = self.shares[0].worst
+        draws = min(plan.effective_draws, float(self.draws[0]))
+        surprise = self.shares[0].surprise(worst, draws)
+        if 0 < outliers <= FEW * self.draws[0] and surprise < NAMEABLE:
             return Misfit("outliers", outliers=outliers)
         if context != "alone":
             return Misfit(context, partners)
         effect = self.effects[0]
-        draws = min(plan.effective_draws, float(self.draws[0]))
         shift = abs(effect.conditional_shift) * np.sqrt(draws)
         spread = abs(effect.conditional_spread - 1) * np.sqrt(2 * draws)
         many = len(self.shares[0].values) > FEW_VALUES
-        if many and max(shift, spread) >= max(NAMEABLE, abs(departure)):
+        if many and max(shift, spread) >= max(NAMEABLE, surprise):
             return Misfit("spread" if spread > shift else "shift", outliers=outliers)
-        if many and abs(departure) < NAMEABLE:
+        if many and surprise < NAMEABLE:
             return Misfit("shape", outliers=outliers)
         return Misfit("outcome", outliers=outliers, outcome=self.shares[0].outcome(worst))
 

@@ -101,6 +101,11 @@ def expected_label(alpha: float) -> str:
     return f"expected, level {alpha}"
 
 
+def bar_label(values: int) -> str:
+    """What a bar of neighbouring values begins with."""
+    return f"({values} values to a bar, from the one shown)" if values > 1 else ""
+
+
 def null_title(rejected: bool, p: float) -> str:
     return f"{MISFIT if rejected else NO_MISFIT}, {p_is(pvalue(p))}"
 
