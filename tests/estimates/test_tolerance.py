@@ -105,7 +105,7 @@ def test_more_draws_are_not_asked_for_where_they_need_not_help(of_b: float) -> N
     assert (answer.answer, answer.unknown, answer.coordinate) == ("unknown", ("a",), "b")
     said = tolerance_sentence(answer)
     assert "the errors of a cannot be estimated from these draws, and more draws may not" in said
-    assert "sw.summary may be able to estimate them. Of the others, the worst is the " in said
+    assert "sw.summary may be able to estimate them. Of the others, the " in said
     known = example_errors(mean_error=np.array([0.0, of_b]))
     expected = "too few draws" if of_b else "within"
     assert judge_tolerance(known, ("a", "b"), 0.1, 0.05, 0).answer == expected
@@ -118,8 +118,18 @@ def test_nor_where_it_is_not_chance_that_makes_an_interval_long() -> None:
     answer = judge_tolerance(errors, ("a", "b"), 0.1, 0.05, 0)
     assert (answer.answer, answer.unknown, answer.coordinate) == ("unknown", (), "b")
     assert tolerance_sentence(answer).startswith(
-        "Whether the mean of b is within the tolerance of 0.1 is not known: it is off by +0.05 sd"
+        "Whether the mean of b is within the tolerance of 0.1 is not known: it may be off by "
     )
+
+
+def test_an_error_that_may_be_none_is_not_told_as_one() -> None:
+    """Catches "the sd is off by -11 %" of few and correct draws."""
+    draws = np.random.default_rng(0).normal(size=(100, 2))
+    found = judged(draws, sw.Gaussian([0, 0], np.eye(2)))
+    assert found.tolerance is not None
+    assert found.tolerance.answer == "too few draws"
+    said = " ".join(str(found).split())
+    assert re.search(r"of (a|b) may be off by -\S+ (%|sd) to \+\S+ (%|sd) \(estimated: ", said)
 
 
 def test_what_scores_do_not_explain_is_not_judged() -> None:

@@ -144,6 +144,12 @@ def test_what_is_said_of_small_errors_can_be_seen() -> None:
     assert neither.startswith("mean and sd are as expected, but given the others, draws differ")
 
 
+def test_a_width_that_would_have_been_found_is_never_told_as_one() -> None:
+    """Catches "1 times as wide", which 100,000 draws would show to be too wide."""
+    assert wording.no_misfit(0.05, (0.012, 1.0092), 3).endswith("or 1.009 times as wide.")
+    assert wording.no_misfit(0.05, (0.1, 1.08), 3).endswith("or 1.1 times as wide.")
+
+
 def test_every_verdict_is_another_and_all_advice_is_given() -> None:
     kinds, spreads = kinds_of_misfit(), (0.5, 2.0)
     verdicts = {flagged(kind, 0.5).verdict for kind in kinds}
@@ -183,9 +189,16 @@ def test_a_value_that_is_drawn_too_often_or_too_rarely() -> None:
 
 def test_what_is_known_of_a_conditional_alone_is_said_so() -> None:
     """Catches a conditional sd that reads as the sd."""
-    assert flagged("spread", 1.2).verdict.startswith("given the others, draws are too wide")
-    as_expected = flagged("spread", 1.2, marginal=marginal()).verdict
-    assert as_expected.startswith("mean and sd are as expected, but given the others, draws are")
+    given = "given the others, draws are too wide (1.2 times the target's conditional sd)"
+    unknown = f"{given}; whether they are by themselves cannot be told"
+    assert flagged("spread", 1.2).verdict == unknown
+    uncertain = marginal(0.05)._replace(sd_ratio_se=0.2)
+    unclear = f"{given}; whether they are by themselves is not clear"
+    assert flagged("spread", 1.2, marginal=uncertain).verdict == unclear
+    # one in ten of correct means and sds is further off than two standard errors
+    for off, word in ((0.0, "as expected"), (0.05, "nearly as expected")):
+        verdict = flagged("spread", 1.2, marginal=marginal(off)).verdict
+        assert verdict == f"mean and sd are {word}, but {given}"
 
 
 @pytest.mark.parametrize("kind", kinds_of_misfit())

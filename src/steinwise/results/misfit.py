@@ -53,6 +53,13 @@ class Marginal(NamedTuple):
         return inside and max(shift, width) <= CLOSE
 
     @property
+    def close(self) -> bool:
+        """Whether mean and sd are off by little at most, if at all."""
+        shift = abs(self.mean_error) + SLIGHT * self.mean_error_se
+        width = abs(self.sd_ratio - 1) + SLIGHT * self.sd_ratio_se
+        return max(shift, width) <= CLOSE
+
+    @property
     def rough(self) -> bool:
         """Whether the expected sd is no more than a rough estimate."""
         return 2 * self.sd_ratio_se > ROUGH * self.sd_ratio

@@ -69,19 +69,19 @@ def coordinate_verdict(misfit: Misfit, effect: Effect | None, marginal: Marginal
     >>> coordinate_verdict(Misfit("spread"), Effect(0.0, 1.2), narrow)
     'draws are too narrow (sd 0.71, about 1.0 expected), because their dependence on ... is wrong'
     >>> coordinate_verdict(Misfit("spread"), Effect(0.0, 1.2), None)
-    "given the others, draws are too wide (1.2 times the target's conditional sd)"
+    "given the others, draws are too wide (1.2 times the target's conditional sd); whether they are
+    by themselves cannot be told"
     >>> coordinate_verdict(Misfit("spread", has_others=False), Effect(0.0, 1.2), None)
     "draws are too wide (1.2 times the target's spread)"
     """
     effect = effect or Effect(0.0, 1.0)
     kind = named_kind(misfit, effect, marginal)
     given_others = _given_others(replace(misfit, kind=kind), effect)
-    if marginal is None or kind in ("", "outliers"):
+    if kind in ("", "outliers"):
         return given_others
-    by_itself = _by_itself(marginal)
+    by_itself = "" if marginal is None else _by_itself(marginal)
     if not by_itself:
-        said = marginal.as_expected and kind not in DEPENDENT
-        return f"{'mean and sd are as expected, but ' * said}{given_others}"
+        return _without_error_by_itself(given_others, replace(misfit, kind=kind), marginal)
     if kind in DEPENDENT:
         partners = _partners(misfit) if misfit.kind == kind else "the others"
         return f"{by_itself}, because their dependence on {partners} is wrong"
@@ -98,6 +98,24 @@ def coordinate_line(label: str, sizes: tuple[float, float] | None, p: float, ver
     """
     known = "" if sizes is None else f"mean error {sizes[0]:+.2f}, sd ratio {sizes[1]:.2f}, "
     return f"{printable(label)}: {known}{adjusted(p)}: {verdict}"
+
+
+def _without_error_by_itself(given_others: str, misfit: Misfit, marginal: Marginal | None) -> str:
+    """What is wrong given the others, next to a mean and an sd that are not clearly off.
+
+    "Too wide" is read as of the coordinate by itself, unless a sentence says what is known of that.
+    """
+    if misfit.kind in DEPENDENT:
+        return given_others
+    if marginal is not None and marginal.as_expected:
+        return f"mean and sd are as expected, but {given_others}"
+    if not misfit.has_others or misfit.kind not in ("shift", "spread"):
+        return given_others
+    if marginal is None:
+        return f"{given_others}; whether they are by themselves cannot be told"
+    if marginal.close:
+        return f"mean and sd are nearly as expected, but {given_others}"
+    return f"{given_others}; whether they are by themselves is not clear"
 
 
 def _by_itself(marginal: Marginal) -> str:

@@ -42,8 +42,17 @@ def no_misfit(alpha: float, detectable: tuple[float, float] | None, coordinates:
     what = "one coordinate that, given the others, is" if coordinates > 1 else "draws that are"
     return (
         f"{text} With probability {POWER} it would have found {what} shifted by {shift:.2g} "
-        f"standard deviations or {spread:.2g} times as wide."
+        f"standard deviations or {_times(spread)} times as wide."
     )
+
+
+def _times(spread: float) -> str:
+    """A factor above 1 that does not look like 1.
+
+    >>> _times(1.5), _times(1.08), _times(1.0092), _times(1.04)
+    ('1.5', '1.1', '1.009', '1.04')
+    """
+    return f"{spread:.2g}" if spread >= 1.05 else f"{1 + float(f'{spread - 1:.1g}'):.6g}"
 
 
 def misfit_with_names(
@@ -88,12 +97,13 @@ def tolerance_sentence(judged: ToleranceAnswer, label: Callable[[str], str] = st
     estimate them.
     >>> few = {**numbers, "low": -0.63, "high": 0.05}
     >>> print(tolerance_sentence(ToleranceAnswer(answer="too few draws", **few, **worst)))
-    Too few draws to judge the tolerance of 0.1: the sd of alpha is off by -29 % (-63 % to +5 %).
+    Too few draws to judge the tolerance of 0.1: the sd of alpha may be off by -63 % to +5 %
+    (estimated: -29 %).
     >>> answer = ToleranceAnswer(answer="unknown", **few, **worst, unknown=("mu", "tau"))
     >>> print(tolerance_sentence(answer))
     Nothing is surely beyond the tolerance of 0.1, but the errors of mu, tau cannot be estimated
     from these draws, and more draws may not help; sw.summary may be able to estimate them. Of the
-    others, the worst is the sd of alpha, off by -29 % (-63 % to +5 %).
+    others, the sd of alpha may be off by -63 % to +5 % (estimated: -29 %).
     """
     asked = f"the tolerance of {judged.tolerance:g}"
     unknown = [label(name) for name in judged.unknown]
@@ -108,23 +118,27 @@ def tolerance_sentence(judged: ToleranceAnswer, label: Callable[[str], str] = st
     else:
         error, low, high = (f"{x:+.2g} sd" for x in (judged.error, judged.low, judged.high))
     worst = f"the {judged.quantity} of {printable(label(judged.coordinate))}"
-    size = f"off by {error} ({low} to {high})"
     if judged.answer == "beyond":
         others = f" {_others_unknown(unknown)}" * bool(unknown)
-        return f"Beyond {asked}: {worst} is {size}.{others}"
+        return f"Beyond {asked}: {worst} is off by {error} ({low} to {high}).{others}"
     if judged.answer == "within":
-        return f"Within {asked}: no mean or sd is further off; the worst is {worst}, {error}."
+        return (
+            f"Within {asked}: no coordinate's mean or sd is further off; the worst is {worst}, "
+            f"{error}."
+        )
+    # an error that may be 0 is not one that there is
+    maybe = f"may be off by {low} to {high} (estimated: {error})"
     if judged.answer == "too few draws":
-        return f"Too few draws to judge {asked}: {worst} is {size}."
+        return f"Too few draws to judge {asked}: {worst} {maybe}."
     if not unknown:
         return (
-            f"Whether {worst} is within {asked} is not known: it is {size}, and more draws need "
+            f"Whether {worst} is within {asked} is not known: it {maybe}, and more draws need "
             f"not narrow that; {TRY_SUMMARY}."
         )
     return (
         f"Nothing is surely beyond {asked}, but the errors of {listed(unknown, UNKNOWN_NAMED)} "
         f"cannot be estimated from these draws, and more draws may not help; {TRY_SUMMARY}. "
-        f"Of the others, the worst is {worst}, {size}."
+        f"Of the others, {worst} {maybe}."
     )
 
 
