@@ -138,8 +138,12 @@ class Quantity:
 
     @property
     def sd_is_biased(self) -> bool:
-        """Whether the sd is off by more than its uncertainty and its Monte Carlo error."""
-        chance = self._chance(self._number("sd_error", "sd"), self.mcse_sd)
+        """Whether the sd is off by more than its uncertainty and its Monte Carlo error.
+
+        That of correct draws, whose sd would be the corrected one.
+        """
+        mcse = self.mcse_sd * self.corrected_sd / self.sd if self.sd else 0.0
+        chance = self._chance(self._number("sd_error", "sd"), mcse)
         return abs(self.sd - self.corrected_sd) > self.corrected_sd_uncertainty + chance
 
     def _chance(self, error: float, mcse: float) -> float:
