@@ -122,6 +122,24 @@ def test_nor_where_it_is_not_chance_that_makes_an_interval_long() -> None:
     )
 
 
+def test_nobody_is_sent_to_a_summary_that_gives_no_number() -> None:
+    """Catches "sw.summary may tell them" of draws that miss a mode, of which it tells nothing."""
+
+    def two_modes(x: jnp.ndarray) -> jnp.ndarray:
+        return jnp.logaddexp(-jnp.sum((x - 3) ** 2) / 2, -jnp.sum((x + 3) ** 2) / 2)
+
+    one, both = (
+        np.random.default_rng(0).normal(size=(1000, 2)) + 3 * side
+        for side in (1.0, np.random.default_rng(1).choice([-1.0, 1.0], size=(1000, 1)))
+    )
+    for draws, may_tell in ((one, False), (both, True)):
+        found = judged(draws, two_modes, method="transported")
+        for text in (str(found), found.to_html()):
+            said = " ".join(text.split())
+            assert "within the tolerance of 0.1 cannot be told from these draws" in said
+            assert ("sw.summary may" in said) == may_tell
+
+
 def test_an_error_that_may_be_none_is_not_told_as_one() -> None:
     """Catches "the sd is off by -11 %" of few and correct draws."""
     draws = np.random.default_rng(0).normal(size=(100, 2))

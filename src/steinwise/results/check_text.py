@@ -69,9 +69,7 @@ def check_report(record: CheckRecord) -> list[Line]:
         lines += paragraph(nothing_found(record), "no misfit")
     if record.tolerance is not None:
         role = "misfit" if record.tolerance.answer == "beyond" else ""
-        lines += paragraph(
-            wording.tolerance_sentence(record.tolerance, record.findings.label), role
-        )
+        lines += paragraph(judged_tolerance(record), role)
     if record.modes is not None:
         role = "misfit" if record.modes.flagged(record.alpha) else ""
         for sentence in wording.modes_sentences(record.modes, record.alpha, record.findings.label):
@@ -130,15 +128,30 @@ def size_columns(record: CheckRecord) -> list[SizeColumn]:
     return columns or [SizeColumn(VALUE, lambda c: c.value, ".4g")]
 
 
+def judged_tolerance(record: CheckRecord) -> str:
+    """The answer to `tolerance=`; "" where none was given."""
+    if record.tolerance is None:
+        return ""
+    may_help = _summary_may_help(record)
+    label = record.findings.label
+    return wording.tolerance_sentence(record.tolerance, label, summary_may_help=may_help)
+
+
+def _summary_may_help(record: CheckRecord) -> bool:
+    """Whether `sw.summary` may know what a check does not.
+
+    It gives no numbers of draws that miss a mode.
+    """
+    split = record.modes is not None and bool(record.modes.flagged(record.alpha))
+    return record.findings.has_summary and not split
+
+
 def sizes_meaning(record: CheckRecord) -> str:
     """How to read the columns of sizes that a report shows."""
     known = [c.marginal is not None for c in record.findings.coordinates]
     if known and all(known):
         return wording.MARGINAL_MEANING
-    # a summary gives no numbers of draws that miss a mode
-    split = record.modes is not None and bool(record.modes.flagged(record.alpha))
-    may_help = record.findings.has_summary and not split
-    elsewhere = f" {wording.SUMMARY_MAY_HELP}" if may_help else ""
+    elsewhere = f" {wording.SUMMARY_MAY_HELP}" if _summary_may_help(record) else ""
     if any(known):
         return f"{wording.MARGINAL_MEANING} {wording.MARGINAL_UNKNOWN}{elsewhere}"
     has_effects = any(c.effect is not None for c in record.findings.coordinates)
@@ -226,8 +239,8 @@ def failed_assertion(record: CheckRecord, most: int) -> str:
     flagged = record.flagged
     lines = [wording.failed_assertion(p, record.alpha)]
     if record.tolerance is not None:
-        judged = [wording.tolerance_sentence(record.tolerance, record.findings.label)]
-        lines = judged if record.tolerance.answer == "beyond" else [*lines, f"  {judged[0]}"]
+        judged = judged_tolerance(record)
+        lines = [judged] if record.tolerance.answer == "beyond" else [*lines, f"  {judged}"]
     for c in flagged[:most]:
         lines.append(f"  {printable(c.label)}: {c.verdict}, {wording.adjusted(c.adjusted_pvalue)}")
     lines += [f"  {line}" for line in wording.more_rows(len(flagged), most)]

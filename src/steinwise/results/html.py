@@ -11,6 +11,7 @@ from steinwise.results.check_text import (
     check_facts,
     dominance,
     flag_meaning,
+    judged_tolerance,
     nothing_found,
     size_columns,
     sizes_meaning,
@@ -80,8 +81,7 @@ def verdict(record: CheckRecord) -> str:
 def tolerance_and_notes(record: CheckRecord) -> Iterator[str]:
     """What must be said with the verdict."""
     if record.tolerance is not None:
-        judged = wording.tolerance_sentence(record.tolerance, record.findings.label)
-        yield f"<p>{html_text(judged)}</p>"
+        yield f"<p>{html_text(judged_tolerance(record))}</p>"
     yield from map(note_paragraph, record.notes)
 
 

@@ -84,8 +84,12 @@ UNKNOWN_NAMED = 5
 TRY_SUMMARY = "sw.summary may be able to estimate them"
 
 
-def tolerance_sentence(judged: ToleranceAnswer, label: Callable[[str], str] = str) -> str:
+def tolerance_sentence(
+    judged: ToleranceAnswer, label: Callable[[str], str] = str, *, summary_may_help: bool = True
+) -> str:
     """Whether errors are beyond what someone accepts; `label` gives names as they are printed.
+
+    `summary_may_help` is whether `sw.summary` may know what is not known here.
 
     >>> numbers = {"tolerance": 0.1, "alpha": 0.05, "error": -0.29, "low": -0.34, "high": -0.24}
     >>> worst = {"coordinate": "alpha", "quantity": "sd"}
@@ -106,11 +110,12 @@ def tolerance_sentence(judged: ToleranceAnswer, label: Callable[[str], str] = st
     others, the sd of alpha may be off by -63 % to +5 % (estimated: -29 %).
     """
     asked = f"the tolerance of {judged.tolerance:g}"
+    elsewhere = f"; {TRY_SUMMARY}" * summary_may_help
     unknown = [label(name) for name in judged.unknown]
     if judged.answer == "unknown" and np.isnan(judged.error):
         return (
             f"Whether means and sds are within {asked} is not known: their errors cannot be "
-            f"estimated from these draws; {TRY_SUMMARY}."
+            f"estimated from these draws{elsewhere}."
         )
     if judged.quantity == "sd":
         error, low, high = (f"{number:+.0%}" for number in (judged.error, judged.low, judged.high))
@@ -119,7 +124,7 @@ def tolerance_sentence(judged: ToleranceAnswer, label: Callable[[str], str] = st
         error, low, high = (f"{x:+.2g} sd" for x in (judged.error, judged.low, judged.high))
     worst = f"the {judged.quantity} of {printable(label(judged.coordinate))}"
     if judged.answer == "beyond":
-        others = f" {_others_unknown(unknown)}" * bool(unknown)
+        others = f" {_others_unknown(unknown, summary_may_help)}" * bool(unknown)
         return f"Beyond {asked}: {worst} is off by {error} ({low} to {high}).{others}"
     if judged.answer == "within":
         return (
@@ -133,19 +138,20 @@ def tolerance_sentence(judged: ToleranceAnswer, label: Callable[[str], str] = st
     if not unknown:
         return (
             f"Whether {worst} is within {asked} is not known: it {maybe}, and more draws need "
-            f"not narrow that; {TRY_SUMMARY}."
+            f"not narrow that{elsewhere}."
         )
     return (
         f"Nothing is surely beyond {asked}, but the errors of {listed(unknown, UNKNOWN_NAMED)} "
-        f"cannot be estimated from these draws, and more draws may not help; {TRY_SUMMARY}. "
+        f"cannot be estimated from these draws, and more draws may not help{elsewhere}. "
         f"Of the others, {worst} {maybe}."
     )
 
 
-def _others_unknown(unknown: Sequence[str]) -> str:
+def _others_unknown(unknown: Sequence[str], summary_may_help: bool) -> str:
     """That errors besides the worst known one are not known."""
     others, names = counted(len(unknown), "other"), listed(unknown, UNKNOWN_NAMED)
-    return f"The errors of {others} are not known, and may be larger: {names}. {TRY_SUMMARY}."
+    elsewhere = f" {TRY_SUMMARY}." * summary_may_help
+    return f"The errors of {others} are not known, and may be larger: {names}.{elsewhere}"
 
 
 def pvalue(p: float) -> str:
