@@ -15,7 +15,7 @@ from steinwise.orbits.modes.ascent import ValuesAndGradients, climb
 from steinwise.orbits.modes.maps import ModeMaps
 from steinwise.orbits.modes.merging import separate_summits
 from steinwise.orbits.modes.shapes import shaped_maps
-from steinwise.orbits.modes.starts import spread_starts
+from steinwise.orbits.modes.starts import search_starts
 from steinwise.orbits.modes.symmetry import symmetric_groups
 from steinwise.target import AbstractTarget
 
@@ -78,7 +78,7 @@ def find_modes(
         values, scores = on_scale(centre + scale * y)
         return values, scores * scale
 
-    begin = (spread_starts(held_out, starts) - centre) / scale
+    begin = (search_starts(held_out, starts) - centre) / scale
     arrived = climb(in_units, begin)
     points, values = arrived.points[arrived.maximum], arrived.values[arrived.maximum]
     summits = separate_summits(points, values, lambda y: in_units(y)[0])
