@@ -19,21 +19,25 @@ ENOUGH = 0.5
 
 
 def local_draws(
-    target: AbstractTarget, maps: ModeMaps, rng: np.random.Generator, memory: int
+    target: AbstractTarget,
+    maps: ModeMaps,
+    rng: np.random.Generator,
+    memory: int,
+    steps: int = STEPS,
 ) -> LocalDraws:
-    """Draws of every mode, by weights or by chains."""
-    weighted = _weighted_draws(target, maps, rng, memory)
+    """Draws of every mode, `steps` of each walker, by weights or by chains."""
+    weighted = _weighted_draws(target, maps, steps, rng, memory)
     if weighted.acceptance.min() >= ENOUGH:
         return weighted
-    return chain_draws(target, maps, STEPS, rng, memory)
+    return chain_draws(target, maps, steps, rng, memory)
 
 
 def _weighted_draws(
-    target: AbstractTarget, maps: ModeMaps, rng: np.random.Generator, memory: int
+    target: AbstractTarget, maps: ModeMaps, steps: int, rng: np.random.Generator, memory: int
 ) -> LocalDraws:
     """Points of normal distributions, each as often as its weight says; with effective shares."""
     modes, d = maps.centres.shape
-    count = WALKERS * STEPS
+    count = WALKERS * steps
     w = rng.normal(size=(modes, count, d))
     points = maps.centres[:, None] + np.einsum("kab,kmb->kma", maps.factors, w)
     flat = points.reshape(-1, d)
@@ -49,7 +53,7 @@ def _weighted_draws(
         # copies of a point stay next to each other, with the same walker
         rungs = (np.arange(count) + rng.uniform()) / count
         chosen = np.searchsorted(np.cumsum(weights), rungs).clip(max=count - 1)
-        kept.append(places[chosen].reshape(WALKERS, STEPS, d).swapaxes(0, 1))
+        kept.append(places[chosen].reshape(WALKERS, steps, d).swapaxes(0, 1))
     x = np.stack(kept, axis=1)
     return LocalDraws(x, np.ones(x.shape[:3], bool), np.array(shares))
 

@@ -16,13 +16,17 @@ from jaxtyping import Float, Int
 
 from steinwise._internal.random import stream
 from steinwise.orbits.modes.local_chains import WALKERS
-from steinwise.orbits.modes.local_draws import local_draws
+from steinwise.orbits.modes.local_draws import STEPS, local_draws
 from steinwise.orbits.modes.maps import ModeMaps
 from steinwise.target import AbstractTarget
 
 ITERATIONS, SETTLED = 500, 1e-8
 GROUPS = 8  # of walkers, left out in turn for the standard errors
 FEWEST = 2 * WALKERS  # draws of a mode without which its mass is not known
+# Each draw is taken to all modes, so that evaluations grow with the square of their number. With
+# more modes than this, each has fewer draws: sixteen modes then take a quarter of the evaluations,
+# 41,000, and intervals of the masses are about twice as wide.
+MODES_DRAWN_IN_FULL = 4
 
 
 class ModeMasses(NamedTuple):
@@ -45,13 +49,14 @@ def mode_masses(
     No draw of the user's is used, so that they hold whether or not the draws are right within
     their modes. They are shares of what was found.
     """
-    draws = local_draws(target, maps, stream(seed, "local chains", 1), memory)
+    modes = len(maps.centres)
+    steps = min(STEPS, STEPS * MODES_DRAWN_IN_FULL // modes)
+    draws = local_draws(target, maps, stream(seed, "local chains", 1), memory, steps)
     count = int(groups.max()) + 1
     unknown = np.full(count, np.nan)
     inside = draws.inside
     if inside.sum(axis=(0, 2)).min() < FEWEST or draws.acceptance.min() < 0.1:
         return ModeMasses(unknown, unknown, unknown)
-    modes = len(maps.centres)
     walker = np.broadcast_to(np.arange(WALKERS), inside.shape)[inside]
     source = np.broadcast_to(np.arange(modes)[:, None], inside.shape)[inside]
     logs = maps.orbits(target, draws.x[inside], memory).weights
