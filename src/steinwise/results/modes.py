@@ -70,6 +70,9 @@ class ModesFound:
     shoulders: int  # maxima with no valley between them and a higher one
     left_out: int  # maxima beyond those that were looked at
     copies: int = 0  # modes that are copies of another by the order of exchangeable coordinates
+    copy_shares: tuple[
+        float, ...
+    ] = ()  # of the draws, in those copies that hold some; largest first
     path: ModePath | None = None  # between the two modes that differ most from their share
 
     def flagged(self, alpha: float) -> tuple[ModeResult, ...]:
@@ -83,4 +86,5 @@ class ModesFound:
         return {
             "modes": [mode.to_dict() for mode in self.modes],
             **{name: getattr(self, name) for name in names},
+            "copy_shares": list(self.copy_shares),
         }

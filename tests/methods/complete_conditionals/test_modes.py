@@ -25,6 +25,7 @@ def test_draws_in_one_of_two_modes_are_rejected_in_words() -> None:
     text = " ".join(str(result).split())
     assert "A mode near (a = 6.0, b = 6.0, c = 6.0, ...) that holds about 0.50" in text
     assert "has none of the 160 draws that were not used to look for modes." in text
+    assert "shares of the mass are shares of what these modes hold together." in text
     page = result.to_html()
     assert "<h2>Modes</h2>" in page
     assert "on the line between two modes" in page
@@ -83,6 +84,8 @@ def test_a_mode_in_which_next_to_nothing_is_expected_cannot_be_judged() -> None:
     assert result.modes is not None
     assert not result.rejected
     assert [mode.kind for mode in result.modes.modes] == ["cannot judge"] * 2
+    text = " ".join(str(result).split())
+    assert "How many draws 1 mode should have cannot be judged" in text  # not the one that has all
 
 
 def test_copies_by_exchangeable_coordinates_are_no_misfit() -> None:
@@ -94,6 +97,55 @@ def test_copies_by_exchangeable_coordinates_are_no_misfit() -> None:
     assert result.modes is not None
     assert result.modes.copies == 2
     assert "copies of each other" in " ".join(str(result).split())
+
+
+def test_an_uneven_split_between_copies_is_said_where_lines_see_it() -> None:
+    means = [[0.0, 9.0], [9.0, 0.0]]
+    mixture = NormalMixture([0.5, 0.5], means, [1.0, 1.0])
+    draws = mixture.draws(np.random.default_rng(4), 400, (0.75, 0.25))
+    result = sw.check(draws, mixture.target, n_bootstrap=199)
+    assert [row.label.split(" (")[0] for row in result.flagged] == ["direction 1"]
+    assert result.modes is not None
+    assert result.modes.copy_shares == pytest.approx((0.75, 0.25), abs=0.05)
+    text = " ".join(str(result).split())
+    assert "The draws are split between 2 of these copies, with shares of 0.7" in text
+    assert "a line from one copy to another shows it as a misfit" in text
+
+
+def _two_components_with_a_weight() -> sw.Target:
+    """The means of two normal components and the log odds of their weights, given 120 data."""
+    rng = np.random.default_rng(0)
+    data = np.concatenate([rng.normal(-3, 1, 40), rng.normal(3, 1, 80)])
+
+    def log_density(x: jnp.ndarray) -> jnp.ndarray:
+        parts = [
+            -jnp.logaddexp(0.0, -x[2]) - 0.5 * (data - x[0]) ** 2,
+            -jnp.logaddexp(0.0, x[2]) - 0.5 * (data - x[1]) ** 2,
+        ]
+        return jnp.logaddexp(*parts).sum() - 0.5 * (x**2).sum() / 25
+
+    return sw.Target(log_density)
+
+
+def test_labels_of_components_with_a_weight_are_exchangeable() -> None:
+    """The log odds of the weights change their sign when the labels are exchanged."""
+    rng = np.random.default_rng(1)
+    one = np.array([-3.0, 3.0, -0.7]) + rng.normal(size=(300, 3)) * [0.16, 0.11, 0.19]
+    draws = np.concatenate([one, one[:, [1, 0, 2]] * [1, 1, -1]])[rng.permutation(600)]
+    result = sw.check(draws, _two_components_with_a_weight(), n_bootstrap=199)
+    assert result.modes is not None
+    assert result.modes.copies == 2
+    assert result.modes.modes == ()
+
+
+def test_a_reflection_is_no_exchange_of_labels() -> None:
+    """Of two modes on both sides of 0, draws may not keep to one, whatever else is symmetric."""
+    mixture = NormalMixture([0.5, 0.5], [[6.0, 0.0, 0.0], [-6.0, 0.0, 0.0]], [1.0, 1.0])
+    draws = np.random.default_rng(2).normal(size=(300, 3)) + mixture.means[0]
+    result = sw.check(draws, mixture.target, n_bootstrap=199)
+    assert result.rejected
+    assert result.modes is not None
+    assert result.modes.copies == 0
 
 
 def test_the_users_starts_reach_what_the_search_does_not() -> None:

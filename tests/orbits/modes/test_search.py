@@ -112,6 +112,20 @@ def test_exchangeable_blocks_make_copies_though_some_of_their_coordinates_are_eq
     assert groups.tolist() == [0, 0]
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_a_reflection_makes_no_copies_though_other_coordinates_can_be_exchanged(seed: int) -> None:
+    """The peaks are known up to the ends of climbs; an exchange of the others changes nothing."""
+    means = np.zeros((2, 5))
+    means[:, 0] = 6.0, -6.0
+    mixture, rng = NormalMixture([0.5, 0.5], means, [1.0, 1.0]), np.random.default_rng(seed)
+    peaks, probes = means + 0.01 * rng.normal(size=(2, 5)), rng.normal(size=(8, 5))
+
+    def function(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return mixture.log_density(x), mixture.score(x)
+
+    assert symmetric_groups(peaks, probes, function, np.ones(5)).tolist() == [0, 1]
+
+
 def test_many_modes_are_bounded_and_counted() -> None:
     means = 10.0 * np.stack(np.meshgrid(np.arange(7), np.arange(7)), axis=-1).reshape(-1, 2)
     mixture = NormalMixture(np.full(49, 1 / 49), means, np.ones(49))

@@ -7,8 +7,13 @@ from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.run_options import RunOptions
 from steinwise.calibration.pvalues import Calibration
 from steinwise.draws.samples import Samples
-from steinwise.methods.complete_conditionals.mode_family import ModeCounts, SearchedModes
+from steinwise.methods.complete_conditionals.mode_family import (
+    MOST_DRAWS,
+    ModeCounts,
+    SearchedModes,
+)
 from steinwise.orbits.modes.masses import mode_masses
+from steinwise.orbits.modes.search import FoundModes
 from steinwise.results.modes import ModeKind, ModePath, ModeResult, ModesFound
 from steinwise.target import AbstractTarget, Unconstrained
 
@@ -57,7 +62,17 @@ def modes_found(
     tested = 0 if counted is None else counted.tested
     sizes = np.bincount(found.groups, minlength=1)
     copies = int(sizes[sizes > 1].sum())
-    return ModesFound(results, tested, *found.counts, copies=copies, path=path)
+    shares = _copy_shares(found, samples) if copies else ()
+    return ModesFound(results, tested, *found.counts, copies, shares, path)
+
+
+def _copy_shares(found: FoundModes, samples: Samples) -> tuple[float, ...]:
+    """The shares of the draws that are nearest to each copy, of those that hold some."""
+    assert found.maps is not None
+    some = samples.take(evenly_spaced_indices(samples.n, MOST_DRAWS))
+    counts = np.bincount(found.maps.nearest(some)[0], minlength=len(found.groups))
+    is_copy = np.bincount(found.groups)[found.groups] > 1
+    return tuple(sorted((float(c) / len(some) for c in counts[is_copy] if c), reverse=True))
 
 
 def _pvalues(counted: ModeCounts, calibration: Calibration) -> tuple[np.ndarray, np.ndarray]:

@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from steinwise._internal.counting import counted
-from steinwise._internal.escaping import printable
+from steinwise._internal.escaping import listed, printable
 from steinwise.results.modes import ModeResult, ModesFound, ModeSplit
 from steinwise.results.wording.phrases import MOST_DIGITS
 
 COORDINATES_NAMED = 3  # in the place of a mode
 MODES_NAMED = 3
+COPIES_NAMED = 4  # shares of the draws in copies
+NEARLY_ALL = 0.9  # of the draws
 MANY_FLAT = 4  # maxima, from which on they are more than a few ends of climbs
 
 
@@ -113,7 +115,13 @@ def modes_sentences(
             "another order, as by label switching. Draws may keep to one copy, and that is not a "
             "misfit here; means of single coordinates then depend on which."
         )
-    unjudged = sum(mode.kind == "cannot judge" for mode in found.modes)
+    if len(found.copy_shares) > 1:
+        yield _copy_split(found.copy_shares)
+    # nothing is unclear about a mode that has and should have all draws, or nearly all
+    unjudged = sum(
+        mode.kind == "cannot judge" and mode.expected < NEARLY_ALL * found.tested
+        for mode in found.modes
+    )
     if unjudged:
         yield (
             f"How many draws {counted(unjudged, 'mode')} should have cannot be judged: next to "
@@ -151,9 +159,25 @@ def modes_sentences(
 
 def _count(found: ModesFound, wrong: bool) -> str:
     text = f"{len(found.modes)} modes were found from {found.starts} starts"
+    if wrong and not found.left_out:
+        return f"{text}; shares of the mass are shares of what these modes hold together."
     if wrong or all(mode.kind == "cannot judge" for mode in found.modes):
         return f"{text}."
     return f"{text}; the draws are split between them in the right proportions."
+
+
+def _copy_split(shares: tuple[float, ...]) -> str:
+    """How draws are split between copies, and what sees it.
+
+    >>> _copy_split((0.75, 0.25)).split(". If")[0]
+    'The draws are split between 2 of these copies, with shares of 0.75, 0.25'
+    """
+    named = listed([f"{share:.2f}" for share in shares], COPIES_NAMED)
+    return (
+        f"The draws are split between {len(shares)} of these copies, with shares of {named}. If "
+        "that is uneven, a line from one copy to another shows it as a misfit. To leave it out, "
+        "give the exchangeable coordinates the same order in every draw."
+    )
 
 
 def split_sentence(split: ModeSplit) -> str:
