@@ -9,23 +9,12 @@ from steinwise.results import plots, wording
 from steinwise.results.check_text import coordinate_rows, sizes_meaning
 from steinwise.results.html import tolerance_and_notes, verdict
 from steinwise.results.layout import ROWS_SHOWN
+from steinwise.results.notebook_style import framed
 from steinwise.results.page_parts import inline_svg, note_paragraph
 from steinwise.results.record import CheckRecord
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-# colours come from the notebook: light or dark
-STYLE = (
-    "<style>.steinwise{max-width:60rem}.steinwise table{border-collapse:collapse;margin:.5rem 0}"
-    ".steinwise th,.steinwise td{padding:.2rem .6rem;text-align:left;vertical-align:top}"
-    ".steinwise .verdict{border-left:.4rem solid #0072B2;padding:.4rem .8rem;margin:.3rem 0}"
-    ".steinwise .verdict.misfit{border-color:#D55E00}"
-    ".steinwise tr.misfit td:last-child{font-weight:600}"
-    ".steinwise .picture{background:#fff;max-width:46rem}"
-    ".steinwise .picture svg{width:100%;height:auto}</style>"
-)
-
 
 Row = tuple[bool, tuple[str, ...]]  # whether something is wrong, and the cells
 
@@ -61,7 +50,7 @@ def summary(
 
 
 def _compact(content: Iterable[str]) -> str:
-    return "\n".join(['<div class="steinwise">', STYLE, *content, "</div>"])
+    return framed("\n".join(content))
 
 
 def _coordinates(record: CheckRecord) -> Iterator[str]:

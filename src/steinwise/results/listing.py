@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from steinwise._internal.escaping import html_text
 from steinwise.results.layout import plain, wrapped_table
+from steinwise.results.notebook_style import framed
 
 _Item = TypeVar("_Item")
 
@@ -36,7 +37,7 @@ class Listing(tuple[_Item, ...]):
 
     def _repr_html_(self) -> str:
         titles, *rows = self.rows(self)
-        return "".join(
+        table = "".join(
             [
                 "<table><thead><tr>",
                 *(f"<th>{html_text(title)}</th>" for title in titles),
@@ -48,3 +49,4 @@ class Listing(tuple[_Item, ...]):
                 "</tbody></table>",
             ]
         )
+        return framed(table)

@@ -3,6 +3,8 @@
 import html
 from typing import Any
 
+from steinwise.results.notebook_style import framed
+
 
 class Shown:
     """A result that shows itself as `print` does, not by all of its fields.
@@ -14,8 +16,8 @@ class Shown:
     ...         return "p < 0.001"
     >>> Verdict()
     p < 0.001
-    >>> Verdict()._repr_html_()
-    '<pre>p &lt; 0.001</pre>'
+    >>> "<pre>p &lt; 0.001</pre>" in Verdict()._repr_html_()
+    True
     """
 
     def __repr__(self) -> str:
@@ -23,7 +25,7 @@ class Shown:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        return f"<pre>{html.escape(str(self))}</pre>"
+        return framed(f"<pre>{html.escape(str(self))}</pre>")
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """What IPython shows in a terminal."""
