@@ -1,5 +1,6 @@
 """The command line: what is printed where, and with which exit status."""
 
+import io
 import json
 import re
 import subprocess
@@ -12,6 +13,8 @@ import pytest
 
 from steinwise import methods
 from steinwise.cli import cli, run
+from steinwise.cli.terminal import for_a_terminal
+from steinwise.results.text import WIDTH, Line
 
 TARGET = """
 import jax.numpy as jnp
@@ -334,6 +337,14 @@ def test_only_the_verdict_is_coloured_whatever_coordinates_are_called(
     assert any(line.startswith(names[0]) for line in lines) == (
         bool(outlier) and "a" * 40 in names[0]
     )
+
+
+def test_the_longer_names_of_the_command_line_fit_into_the_report() -> None:
+    """Catches a paragraph that is broken into lines before its names of functions grow."""
+    text = "A ? marks an error that is not known; it may be the largest. sw.summary may be able to."
+    shown = for_a_terminal([Line(text, is_paragraph=True)], io.StringIO()).splitlines()
+    assert " ".join(shown) == text.replace("sw.summary", "steinwise summary")
+    assert max(map(len, shown)) <= WIDTH
 
 
 @pytest.mark.parametrize("no_color", ["", "1"])

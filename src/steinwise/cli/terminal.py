@@ -2,15 +2,20 @@
 
 import shutil
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from steinwise.cli.answers import as_options
 
 if TYPE_CHECKING:
-    from steinwise.results.layout import Line
+    from steinwise.results.layout import Line, Role
 
+STYLES: "dict[Role, dict[str, Any]]" = {
+    "misfit": {"fg": "red", "bold": True},
+    "no misfit": {"fg": "green"},
+    "": {"reset": False},
+}
 NARROWEST = 20  # columns: on less, a terminal breaks lines no worse than we would
 
 
@@ -23,10 +28,5 @@ def for_a_terminal(lines: "Iterable[Line]", out: TextIO) -> str:
     for given in lines:
         in_table = given.last_column is not None
         line = given if in_table else given._replace(text=as_options(given.text))
-        if line.role == "misfit":
-            shown.append(click.style(line.text, fg="red", bold=True))
-        elif line.role == "no misfit":
-            shown.append(click.style(line.text, fg="green"))
-        else:
-            shown += line.broken(width)
+        shown += [click.style(part, **STYLES[line.role]) for part in line.broken(width)]
     return "\n".join(shown)

@@ -19,9 +19,12 @@ class Line(NamedTuple):
     text: str
     role: Role = ""
     last_column: int | None = None  # where the last column of a table begins
+    is_paragraph: bool = False
 
     def broken(self, width: int) -> list[str]:
-        """Where the line is too long, its last column on lines of its own."""
+        """A paragraph in lines; a row that is too long with its last column on lines of its own."""
+        if self.is_paragraph:
+            return textwrap.wrap(self.text, min(width, WIDTH))
         if self.last_column is None or len(self.text) <= width:
             return [self.text]
         last = textwrap.wrap(self.text[self.last_column :], width - len(HANGING))
@@ -34,8 +37,10 @@ def plain(lines: Iterable[Line]) -> str:
 
 
 def paragraph(text: str, role: Role = "") -> list[Line]:
-    """An empty line, and the text in lines as wide as the report."""
-    return [Line(""), *(Line(line, role) for line in textwrap.wrap(printable(text), WIDTH))]
+    """An empty line, and the text, which is broken where it is shown: what it calls an argument of
+    a function has another name, and another length, on the command line.
+    """
+    return [Line(""), Line(printable(text), role, is_paragraph=True)]
 
 
 def note_lines(notes: Iterable[str]) -> list[Line]:
