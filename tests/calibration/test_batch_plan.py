@@ -41,6 +41,9 @@ def test_too_few_draws_says_how_many_would_do(count: int) -> None:
     with pytest.raises(TooFewDraws) as caught:
         plan(draws[:, :90])
     message = str(caught.value)
+    assert (
+        "1 chain of 90 draws makes " if count == 1 else f"{count} chains of 90 draws make "
+    ) in message
     length = int(re.findall(r"(?:batch|batches) of (\d+) draws", message)[0])
     enough = int(re.findall(r"About (\d+) draws in (?:it|each)", message)[0])
     assert plan(draws[:, :enough], batch_length=length).batches.count >= 20

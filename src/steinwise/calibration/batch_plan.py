@@ -7,7 +7,7 @@ from typing import NoReturn
 import numpy as np
 from jaxtyping import Float
 
-from steinwise._internal.counting import counted
+from steinwise._internal.counting import by_count, counted
 from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.notes import Note, note
 from steinwise.calibration.batches import Batches, cut_by_length, even_batches
@@ -178,7 +178,8 @@ def _refuse_chains(
     started = "".join(note_text(one) for one in _warm_up(summary, (window,)))
     about = f"{started[0].upper()}{started[1:]} If not, about" if started else "About"
     raise TooFewDraws(
-        f"{counted(samples.n_chains, 'chain')} of {samples.n_draws} draws make "
+        f"{counted(samples.n_chains, 'chain')} of {samples.n_draws} draws "
+        f"{by_count(samples.n_chains, 'makes', 'make')} "
         f"{counted(batches.count, 'batch', 'batches')} of {counted(length, 'draw')}: "
         f"{_use(least)} needs at least {least}. The slowest average has an autocorrelation time of "
         f"{time:.3g} draws, so these are worth about {samples.n / time:.0f} independent draws. "
