@@ -11,7 +11,7 @@ CPUS   ?= 2
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo              install and run the main job on a built-in example"
+	@echo "make demo              install, check a fitted hierarchical model, write out/demo.html"
 	@echo "make test              install, lint, type-check and run the tests"
 	@echo "make coverage          the lines of src that make test and make test-scale do not run"
 	@echo "make docs              build the documentation into out/docs, in an environment of its own"

@@ -263,11 +263,11 @@ def summary(
         return _write(outputs, result, _print(text, out, FITS))
 
 
-@cli.command(short_help="Run the main job on a built-in example.")
+@cli.command(short_help="Check a fitted hierarchical model, as an example.")
 @click.argument("folder", default="out")
 @answered
 def demo(folder: str) -> int:
-    """Run the main job on a built-in example; its picture goes to FOLDER."""
+    """Check a fitted hierarchical model; its picture and report go to FOLDER."""
     from steinwise.demo import main as run_demo
 
     run_demo(folder)
