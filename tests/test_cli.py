@@ -502,6 +502,8 @@ def test_a_target_that_prints_wanders_off_and_imports_late(
         ("--plot", "out.xyz", "--plot ends in '.xyz': expected one of ."),
         ("--plot", "out", "--plot ends in nothing"),
         ("--report", ".", "a folder"),
+        ("--report", "out.pdf", "--report ends in '.pdf': expected .html."),
+        ("--report", "out.png", "For a picture there is --plot."),
     ],
 )
 def test_outputs_are_checked_before_the_work(

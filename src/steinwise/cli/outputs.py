@@ -13,6 +13,9 @@ from steinwise.errors import InputError
 from steinwise.results.check import CheckResult
 from steinwise.results.summary import Summary
 
+# a name without a suffix may be a pipe, as /dev/stdout is
+PAGES = (".html", ".htm", ".xhtml", "")
+
 
 @dataclass(frozen=True)
 class Output:
@@ -49,7 +52,17 @@ def check_outputs(
         outputs.append(Output("--plot", plot, file, partial(_picture, kind=kind)))
     if len({output.file for output in outputs}) < len(outputs):
         raise InputError(f"--report and --plot are both {report}: expected two files.")
+    if report is not None:
+        _require_page(report)
     return outputs
+
+
+def _require_page(path: Path) -> None:
+    """Refuse the name of a file of another kind, which nothing would open as a page."""
+    suffix = path.suffix.lower()
+    if suffix not in PAGES:
+        hint = " For a picture there is --plot." if suffix in (".png", ".svg") else ""
+        raise InputError(f"--report ends in {suffix!r}: expected .html.{hint}")
 
 
 def _picture_format(path: Path) -> str:
