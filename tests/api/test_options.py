@@ -217,6 +217,25 @@ def test_an_option_of_an_adapter_is_sent_there(verb: str) -> None:
     assert "seed" in inspect.signature(function).parameters
 
 
+def test_verbs_with_sets_or_numbers_of_points_answer_options_too() -> None:
+    """Catches Python's bare "unexpected keyword argument", and a call that no verb understands."""
+    sets = {"a": X, "b": X}
+    with pytest.raises(TypeError, match=r"sw\.Samples\.of\(draws, names="):
+        sw.compare(sets, TARGET, names=["x", "y"])  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r'sw\.compare\(\{"name": sw\.from_numpyro\('):
+        sw.compare(sets, params={})  # type: ignore[call-overload]
+    for verb in (sw.thin, sw.points):
+        with pytest.raises(TypeError, match=r"Did you mean preconditioner\?"):
+            verb(X, TARGET, 5, precondition="id")  # type: ignore[call-arg]
+
+
+def test_how_many_draws_to_choose_comes_third_or_by_name() -> None:
+    with pytest.raises(sw.InputError, match=r"m is missing: .* sw\.thin\(draws, target, 40\)\.$"):
+        sw.thin(X, TARGET)
+    with pytest.raises(sw.InputError, match=r"10 came in the place .* sw\.thin\(draws, m=10\)"):
+        sw.thin(X, 10)
+
+
 @pytest.mark.parametrize("option", ELSEWHERE)
 def test_options_are_where_they_are_said_to_be(option: str) -> None:
     assert option in inspect.signature(getattr(sw, ELSEWHERE[option])).parameters

@@ -32,6 +32,8 @@ OTHERWISE = {
     'sw.Target.at_draws(scores), method="scores").',
     ("summary", "coordinates"): "All coordinates have a row; that of one is "
     'sw.summary(draws, target)["name"].',
+    ("compare", "names"): "Names come with the sets, as data frames or as "
+    "sw.Samples.of(draws, names=...).",
 }
 
 # options of a method, and what they are set to in an example
@@ -69,6 +71,9 @@ def about_option(function: str, option: str, known: Sequence[str]) -> str:
     >>> print(about_option("summary", "coordinates", ["draws", "target"]))
     sw.summary has no option 'coordinates'. All coordinates have a row; that of one is
     sw.summary(draws, target)["name"].
+    >>> print(about_option("compare", "params", ["draws", "target"]))
+    sw.compare has no option 'params'. It is one of sw.from_numpyro:
+    sw.compare({"name": sw.from_numpyro(..., params=...), ...}).
     >>> about_option("from_numpyro", "num_samples", ["mcmc_or_svi", "params", "n_draws"])
     "sw.from_numpyro has no option 'num_samples'. Did you mean n_draws?"
     """
@@ -80,7 +85,9 @@ def about_option(function: str, option: str, known: Sequence[str]) -> str:
     if (function, option) in OTHERWISE:
         return f"{said} {OTHERWISE[function, option]}"
     if owner is not None:
-        return f"{said} It is one of sw.{owner}: sw.{function}(*sw.{owner}(..., {option}=...))."
+        made = f"sw.{owner}(..., {option}=...)"
+        call = f'{{"name": {made}, ...}}' if function == "compare" else f"*{made}"
+        return f"{said} It is one of sw.{owner}: sw.{function}({call})."
     if option in OF_METHODS and "method" in known:
         method, value = OF_METHODS[option]
         call = f"method=sw.methods.{method}({option}={value})"

@@ -15,6 +15,7 @@ import numpy as np
 import steinwise
 from steinwise._internal.escaping import printable
 from steinwise._internal.numpy_errors import own_numpy_errors
+from steinwise._internal.options import known_options
 from steinwise._internal.run_options import RunOptions
 from steinwise._internal.validation import Estimator, require_estimator, require_level
 from steinwise._internal.warn import warn_user
@@ -73,6 +74,7 @@ def compare(
     memory: str | int = ...,
     progress: bool | None = ...,
 ) -> Comparison: ...
+@known_options
 @own_numpy_errors
 def compare(
     draws: Mapping[str, Any],

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from steinwise._internal.numpy_errors import own_numpy_errors
+from steinwise._internal.options import known_options
 from steinwise._internal.validation import require_whole
 from steinwise.api.entry import enter_points, enter_target, run_options
 from steinwise.optimise.point_search import STARTS, PointSearch, place_points
@@ -14,6 +15,7 @@ from steinwise.optimise.regularisation import Regularisation, describe
 from steinwise.results.points import PointSet
 
 
+@known_options
 @own_numpy_errors
 def points(
     draws: Any,

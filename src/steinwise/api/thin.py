@@ -6,15 +6,18 @@ from typing import Any
 import numpy as np
 
 from steinwise._internal.numpy_errors import own_numpy_errors
-from steinwise._internal.validation import require_whole
+from steinwise._internal.options import known_options
+from steinwise._internal.validation import is_whole, require_whole
 from steinwise.api.entry import enter_points, enter_target, run_options
 from steinwise.api.recognition import recognised
+from steinwise.errors import InputError
 from steinwise.optimise.preconditioned import ScaledSpace
 from steinwise.optimise.regularisation import Regularisation, describe
 from steinwise.optimise.thinning import choose_draws
 from steinwise.results.points import Thinned
 
 
+@known_options
 @own_numpy_errors
 def thin(
     draws: Any,
@@ -94,8 +97,9 @@ def thin(
     >>> thinned.indices.min() >= 100
     np.True_
     """
+    if m is None:
+        raise InputError(_without_m(target))
     require_whole("m", m, least=1)
-    assert m is not None
     draws, target = recognised(draws, target)
     rule = Regularisation.of(regularised, entropy, m)
     run = run_options(memory=memory, progress=progress)
@@ -122,4 +126,15 @@ def thin(
         draws=draw,
         n_chains=samples.n_chains,
         n_draws=samples.n_draws,
+    )
+
+
+def _without_m(target: Any) -> str:
+    """How to pass the number of draws: it comes third, and with its name where no target does."""
+    said = "m is missing: expected how many draws to choose"
+    if not is_whole(target):
+        return f"{said}, as in sw.thin(draws, target, 40)."
+    return (
+        f"{said}. {target} came in the place of the target: pass sw.thin(draws, m={target}) if the "
+        f"draws bring their density, and sw.thin(draws, target, {target}) if not."
     )
