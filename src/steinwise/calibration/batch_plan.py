@@ -11,9 +11,17 @@ from steinwise._internal.counting import by_count, counted
 from steinwise._internal.indices import evenly_spaced_indices
 from steinwise._internal.notes import Note, note
 from steinwise.calibration.batches import Batches, cut_by_length, even_batches
-from steinwise.draws.chain_diagnostics import MOST_COLUMNS, autocorrelation_times, drift, rhat
+from steinwise.draws.chain_diagnostics import (
+    MOST_COLUMNS,
+    autocorrelation_times,
+    drift,
+    hidden_chain_window,
+    rhat,
+)
 from steinwise.draws.chain_summary import ChainSummary, summarise_chains
+from steinwise.draws.repeats import repeated_rows
 from steinwise.draws.samples import Samples
+from steinwise.draws.storage import read_rows
 from steinwise.errors import TooFewDraws
 from steinwise.results.wording import note_text
 
@@ -94,7 +102,7 @@ def plan_batches(
             batches = even_batches(1, samples.n, min(samples.n, most), independent=True)
         if batches.count < least:
             _refuse_rows(samples, batches, length, least)
-        return BatchPlan(batches, 1.0, float(samples.n), None, _hidden_chain(samples))
+        return BatchPlan(batches, 1.0, float(samples.n), None, _dependence(samples))
 
     summary = summarise_chains(samples, monitored_columns)
     slowest = max(1.0, float(summary.autocorrelation_times.max()))
@@ -127,11 +135,16 @@ def plan_for_error(
         return None
 
 
-def _hidden_chain(samples: Samples) -> tuple[Note, ...]:
-    """A note on chains that were said to be independent draws."""
+def _dependence(samples: Samples) -> tuple[Note, ...]:
+    """A note on chains, or on resampled draws, that were said to be independent draws."""
     found = samples.hidden_chain
     if found is None:
-        return ()
+        window = slice(0, min(samples.n, hidden_chain_window(samples.dim)))
+        repeats = repeated_rows(read_rows(samples.values, window), samples.n)
+        if repeats is None:
+            return ()
+        which = "" if repeats.looked_at == samples.n else "first "
+        return (note("repeated draws", first=which, **repeats._asdict()),)
     name = samples.names[found.coordinate]
     values = {"value": found.value, "lag": found.lag, "signal": found.signal, "name": name}
     return (note("chains called independent", **values),)

@@ -36,6 +36,10 @@ NOTES = {
     "chains called independent": "these chains were passed with independent=True, but their draws "
     "are autocorrelated: {value:.2f} at lag {lag} in {name} ({signal}). Treating draws of MCMC as "
     "independent causes false alarms: remove the option.",
+    "repeated draws": "only {distinct} of the {first}{looked_at} draws are different, as after "
+    "resampling, or in a chain that was shuffled. Draws that come again are not independent, and "
+    "treating them so causes false alarms: resample fewer, without replacement, or pass the chain "
+    "as (chain, draw, d).",
     "more coordinates than draws": "{n} draws of {d} coordinates: if rows are coordinates, did you "
     "mean draws.T? If not, pass names= to silence this note.",
     "warm-up left in": "the start of a chain differs from the rest: its first {length} draws are "
