@@ -151,6 +151,54 @@ def test_it_is_readable_in_light_and_dark_wide_and_narrow(
     opened.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+def test_the_table_of_chains_fits_a_wide_screen(browser: webdriver.Chrome, tmp_path: Path) -> None:
+    """Catches a last column that is cut off by those of ESS and R-hat."""
+    draws = np.random.default_rng(0).normal(size=(4, 300, 5)) * [1, 1, 0.6, 1, 1]
+    draws[..., 4] += 0.5 * draws[..., 3]  # so that there is a direction, whose label is long
+    result = sw.check(draws, sw.Gaussian(np.zeros(5), np.eye(5)), names=NAMES)
+    path = tmp_path / "chains.html"
+    path.write_text(result.to_html(), encoding="utf-8")
+    browser.set_window_size(1100, 900)
+    browser.get(path.as_uri())
+    box = browser.find_element(By.CSS_SELECTOR, ".scroll")
+    room = "return arguments[0].clientWidth - arguments[0].scrollWidth"
+    assert browser.execute_script(room, box) >= 0
+    heading = header(browser, "R-hat").find_element(By.XPATH, "..")
+    assert heading.value_of_css_property("white-space") == "nowrap"
+
+
+# the rules of JupyterLab 4 that reach into an output
+JUPYTERLAB = """
+.jp-RenderedHTMLCommon { font-family: sans-serif }
+.jp-OutputArea-output pre { line-height: inherit; font-family: inherit }
+.jp-RenderedHTMLCommon td, .jp-RenderedHTMLCommon th { vertical-align: middle; padding: 0.5em }
+:not(.jp-RenderedMarkdown).jp-RenderedHTMLCommon td,
+:not(.jp-RenderedMarkdown).jp-RenderedHTMLCommon th { text-align: right }
+"""
+
+
+def test_a_notebook_shows_tables_and_reports_as_they_are_meant(
+    browser: webdriver.Chrome, tmp_path: Path
+) -> None:
+    """Catches verdicts that are aligned to the right, and columns of a report out of line."""
+    draws, target = np.random.default_rng(0).normal(size=(100, 2)), sw.Gaussian([0, 0], np.eye(2))
+    result = sw.check(draws, target)
+    shown = [result, result.coordinates, sw.thin(draws, target, 5)]
+    outputs = (one._repr_html_() for one in shown)
+    boxes = "".join(
+        f'<div class="jp-RenderedHTMLCommon jp-OutputArea-output">{output}</div>'
+        for output in outputs
+    )
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<!DOCTYPE html><style>{JUPYTERLAB}</style>{boxes}", encoding="utf-8")
+    browser.get(path.as_uri())
+    cells = browser.find_elements(By.CSS_SELECTOR, "td, th")
+    assert len({cell.find_element(By.XPATH, "ancestor::table") for cell in cells}) == 2
+    assert {cell.value_of_css_property("text-align") for cell in cells} == {"left"}
+    report = browser.find_element(By.TAG_NAME, "pre")
+    assert report.value_of_css_property("font-family") == "monospace"
+
+
 def test_it_prints(opened: webdriver.Chrome) -> None:
     """On paper there is nothing to search with, and no scroll bar hides a column."""
     opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})

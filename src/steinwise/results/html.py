@@ -112,7 +112,7 @@ def _table(record: CheckRecord) -> Iterator[str]:
     columns = [
         ("coordinate", ""),
         *((size.title, _size_class(k)) for k, size in enumerate(size_columns(record))),
-        *((title, "number optional") for title in QUALITY if _has_quality(record)),
+        *((title, "number optional unbroken") for title in QUALITY if _has_quality(record)),
         ("adjusted p", "number"),
         ("verdict", "verdict-text"),
     ]
