@@ -24,7 +24,7 @@ MOST_ROUNDS, MOST_EVALUATIONS = 30, 100
 SMALL_STEP = 1e-7
 # A singular value of the Jacobian below this share of the largest counts as 0, parameters in units
 # of their own curvature. It is about the square root of the rounding error, so that parameters that
-# cannot be told apart are called so in spite of rounding.
+# are not identified are recognised as such in spite of rounding.
 SINGULAR = 1e-8
 SMALL_ENTRY = 0.1  # of a unit vector: parameters below it are not named as part of a combination
 MOST_NAMED = 5  # parameters in a note

@@ -53,8 +53,8 @@ def hessian_couplings(
         pair = f"{printable(names[i])} and {printable(names[j])}"
         raise TargetError(
             f"the second derivatives of log p in {pair} depend on the order of "
-            f"differentiation, by {asymmetry.max():.2g} of their size, so zeros cannot be told "
-            "from noise. Are the scores computed in float32, from minibatches, or not the gradient "
+            f"differentiation, by {asymmetry.max():.2g} of their size, so that noise hides "
+            "any zeros. Are the scores computed in float32, from minibatches, or not the gradient "
             "of one function? Pass graph= yourself."
         )
     couplings = (size + size.T) / (2 * scale)
