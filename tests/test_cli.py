@@ -14,7 +14,7 @@ import pytest
 from steinwise import methods
 from steinwise.cli import cli, run
 from steinwise.cli.terminal import for_a_terminal
-from steinwise.results.text import WIDTH, Line
+from steinwise.results.layout import WIDTH, Line
 
 TARGET = """
 import jax.numpy as jnp

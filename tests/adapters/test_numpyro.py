@@ -15,7 +15,7 @@ from scipy import stats
 import steinwise as sw
 from steinwise.adapters.common import Variable
 from steinwise.adapters.numpyro import constrained, unconstrained
-from steinwise.adapters.numpyro_sites import Model
+from steinwise.adapters.numpyro_sites import NumPyroModel
 
 Y = jnp.array([0.3, -0.2, 0.5])
 
@@ -285,7 +285,7 @@ def test_a_model_with_a_scan():
         scan(one, 0.0, np.zeros(3))
 
     chain = np.random.default_rng(0).normal(size=(1, 5, 3))
-    _, target = unconstrained({"state": Variable.of(chain)}, Model(walk, (), {}), None)
+    _, target = unconstrained({"state": Variable.of(chain)}, NumPyroModel(walk, (), {}), None)
     steps = np.diff(chain[0], axis=1, prepend=0)
     expected = -0.5 * np.sum(steps**2 + chain[0] ** 2, axis=1)
     found = target.log_values(chain[0])
@@ -321,7 +321,7 @@ def prior_draws():
 
 def _entered(draws, enter=unconstrained, model=counts_and_mixtures):
     variables = {name: Variable.of(values) for name, values in draws.items()}
-    return enter(variables, Model(model, (), {}), True)
+    return enter(variables, NumPyroModel(model, (), {}), True)
 
 
 def test_discrete_sites_keep_their_values_and_support(prior_draws):
@@ -495,7 +495,7 @@ def test_a_draw_at_its_bound_is_named():
     draws = np.random.default_rng(0).uniform(size=(1, 50)).astype(np.float32)
     draws[0, 7] = 1.0
     with pytest.raises(sw.InputError, match=r"\(share\).*at its bound"):
-        unconstrained({"share": Variable.of(draws)}, Model(model, (), {}), None)
+        unconstrained({"share": Variable.of(draws)}, NumPyroModel(model, (), {}), None)
 
 
 def test_a_model_that_is_fixed_to_32_bit():

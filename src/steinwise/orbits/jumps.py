@@ -73,8 +73,9 @@ def count_jumps(table: NodeTable, density: LineDensity) -> int:
     density, intervals = density.rows(searched), intervals.among((searched, worst[searched]))
     for _ in range(HALVINGS):
         where = intervals.where.mean(axis=-1)
-        found = density.values_and_slopes(where[:, None, None])
-        middle = where, *(np.reshape(array, where.shape) for array in found)
+        values, slopes = density.values_and_slopes(where[:, None, None])
+        assert values is not None  # as at the nodes
+        middle = where, values.reshape(where.shape), slopes.reshape(where.shape)
         left = _Intervals.between(intervals.first, middle)
         right = _Intervals.between(middle, intervals.second)
         chosen = (right.unexplained > left.unexplained)[:, None]

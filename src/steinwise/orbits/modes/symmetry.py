@@ -87,7 +87,7 @@ def _exchange(
     from scipy.optimize import linear_sum_assignment
 
     own = np.eye(len(one), dtype=bool)
-    signs = np.array([1, -1] if reflected else [1])[:, None, None]
+    signs: np.ndarray = np.array([1, -1] if reflected else [1])[:, None, None]
     possible = (signs > 0) | own
     apart = np.abs(other[:, None] - signs * one) / np.maximum(scale[:, None], scale)
     alike = possible & (apart <= ALIKE)
