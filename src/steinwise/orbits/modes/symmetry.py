@@ -87,10 +87,10 @@ def _exchange(
     from scipy.optimize import linear_sum_assignment
 
     own = np.eye(len(one), dtype=bool)
-    signs: np.ndarray = np.array([1, -1] if reflected else [1])[:, None, None]
+    signs = np.array([1, -1] if reflected else [1])[:, None, None]
     possible = (signs > 0) | own
     apart = np.abs(other[:, None] - signs * one) / np.maximum(scale[:, None], scale)
-    alike = possible & (apart <= ALIKE)
+    alike: np.ndarray = possible & (apart <= ALIKE)
     single = (alike.sum(axis=(0, 1)) == 1) & (alike.sum(axis=(0, 2))[:, None] == 1)
     sure = (signs * (alike & single)).sum(axis=0)
     length = np.where(sure.any(axis=0), np.linspace(SHORTEST, LONGEST, len(one)) * scale, 0.0)
