@@ -90,7 +90,7 @@ def _exchange(
     signs = np.array([1, -1] if reflected else [1])[:, None, None]
     possible = (signs > 0) | own
     apart = np.abs(other[:, None] - signs * one) / np.maximum(scale[:, None], scale)
-    alike: np.ndarray = possible & (apart <= ALIKE)
+    alike = possible & (apart <= ALIKE)
     single = (alike.sum(axis=(0, 1)) == 1) & (alike.sum(axis=(0, 2))[:, None] == 1)
     sure = (signs * (alike & single)).sum(axis=0)
     length = np.where(sure.any(axis=0), np.linspace(SHORTEST, LONGEST, len(one)) * scale, 0.0)
@@ -102,6 +102,6 @@ def _exchange(
     best = cost.argmin(axis=0)
     _, order = linear_sum_assignment(cost.min(axis=0))
     places = np.arange(len(one)), order
-    if not alike.any(axis=0)[places].all():
+    if not np.any(alike, axis=0)[places].all():
         return None
     return Exchange(order, signs.ravel()[best[places]])
