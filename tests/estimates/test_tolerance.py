@@ -136,7 +136,7 @@ def test_nobody_is_sent_to_a_summary_that_gives_no_number() -> None:
         found = judged(draws, two_modes, method="transported")
         for text in (str(found), found.to_html()):
             said = " ".join(text.split())
-            assert "within the tolerance of 0.1 cannot be told from these draws" in said
+            assert "within the tolerance of 0.1 is not known" in said
             assert ("sw.summary may" in said) == may_tell
 
 
