@@ -216,7 +216,7 @@ def from_chains(name: str, rng: np.random.Generator, kind: str) -> np.ndarray:
 
 @cache
 def _nuts(name: str, length: int) -> Callable[[Any], Any]:
-    """Compiled chains of BlackJAX's NUTS, thinned by 5, from keys."""
+    """Compiled chains of BlackJAX's NUTS, from keys."""
     import blackjax
     import jax
     import jax.numpy as jnp
