@@ -190,7 +190,7 @@ def test_a_value_that_is_drawn_too_often_or_too_rarely() -> None:
 def test_what_is_known_of_a_conditional_alone_is_said_so() -> None:
     """Catches a conditional sd that reads as the sd."""
     given = "given the others, draws are too wide (1.2 times the target's conditional sd)"
-    unknown = f"{given}; whether they are by themselves cannot be told"
+    unknown = f"{given}; whether they are by themselves is not known"
     assert flagged("spread", 1.2).verdict == unknown
     uncertain = marginal(0.05)._replace(sd_ratio_se=0.2)
     unclear = f"{given}; whether they are by themselves is not clear"

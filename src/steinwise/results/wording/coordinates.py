@@ -70,7 +70,7 @@ def coordinate_verdict(misfit: Misfit, effect: Effect | None, marginal: Marginal
     'draws are too narrow (sd 0.71, about 1.0 expected), because their dependence on ... is wrong'
     >>> coordinate_verdict(Misfit("spread"), Effect(0.0, 1.2), None)
     "given the others, draws are too wide (1.2 times the target's conditional sd); whether they are
-    by themselves cannot be told"
+    by themselves is not known"
     >>> coordinate_verdict(Misfit("spread", has_others=False), Effect(0.0, 1.2), None)
     "draws are too wide (1.2 times the target's spread)"
     """
@@ -112,7 +112,7 @@ def _without_error_by_itself(given_others: str, misfit: Misfit, marginal: Margin
     if not misfit.has_others or misfit.kind not in ("shift", "spread"):
         return given_others
     if marginal is None:
-        return f"{given_others}; whether they are by themselves cannot be told"
+        return f"{given_others}; whether they are by themselves is not known"
     if marginal.close:
         return f"mean and sd are nearly as expected, but {given_others}"
     return f"{given_others}; whether they are by themselves is not clear"
