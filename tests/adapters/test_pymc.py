@@ -255,6 +255,27 @@ def test_discrete_variables_keep_their_support():
     assert {c.name for c in found.flagged} >= {"group", "x"}
 
 
+@pytest.mark.parametrize("jax_has_all", [True, False])
+def test_categories_end(jax_has_all):
+    """Catches 64 evaluations where 2 are enough, and a mean that is taken for no category."""
+    rng = np.random.default_rng(7)
+    with pm.Model() as model, PLAIN:
+        logit = pm.Normal("logit")
+        share = pm.math.sigmoid(logit)
+        group = pm.Categorical("group", pm.math.stack([1 - share, share]))
+        pm.Normal("x", pt.as_tensor_variable([-1.0, 1.0])[group], 1.0)
+        if not jax_has_all:
+            pm.Potential("nothing", 0.0 * _Square()(logit))
+        logits = rng.normal(size=(1, 60))
+        groups = (rng.random((1, 60)) < 1 / (1 + np.exp(-logits))).astype(int)
+        drawn = {"logit": logits, "group": groups, "x": 2 * groups - 1 + rng.normal(size=(1, 60))}
+        posterior = xarray.Dataset({name: (("chain", "draw"), x) for name, x in drawn.items()})
+        samples, target = sw.from_pymc(posterior, model, independent=True)
+        real = sw.support.real
+        assert target.support == [real, sw.support.integers(0, 1), real]
+        assert sw.check(samples, target, n_bootstrap=199).pvalue > 0.05
+
+
 def test_variables_on_their_own_scale():
     """Catches a Jacobian, a bound of one entry taken for all, a name that is not the model's."""
     rng = np.random.default_rng(6)

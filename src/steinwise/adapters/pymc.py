@@ -34,7 +34,7 @@ from steinwise.adapters.pymc_ranges import (
     at_draws,
     bounded_variables,
     is_discrete,
-    uniform_integers,
+    ranges_of_integers,
 )
 from steinwise.draws.samples import Samples
 from steinwise.errors import InputError, TargetError
@@ -42,10 +42,10 @@ from steinwise.target import AbstractTarget, Target
 from steinwise.target.support import AbstractSupport, discrete_among, integers, real
 
 # The least values of PyMC's discrete distributions, by the names of their random variables. Above
-# what they can take, as beyond the categories of a categorical one, PyMC's own density is 0.
+# what they can take, as beyond the number of a binomial one, PyMC's own density is 0.
 BINARY, COUNTS = integers(0, 1), integers(0, None)
 LOWEST = {
-    **dict.fromkeys(("poisson", "binomial", "nbinom", "negative_binomial", "categorical"), COUNTS),
+    **dict.fromkeys(("poisson", "binomial", "nbinom", "negative_binomial"), COUNTS),
     "beta_binomial": COUNTS,
     "hypergeometric": COUNTS,
     "geometric": integers(1, None),
@@ -179,7 +179,7 @@ def _entered(
     free = model.free_RVs
     blocks = _blocks(draws, model)
     value_shapes = [block.shape for block in blocks]
-    known = {**bounded, **uniform_integers(draws, model)}
+    known = {**bounded, **ranges_of_integers(draws, model)}
     support = _supports(model, value_shapes, known)
     samples = samples_of(blocks, independent, discrete_among(support, [""] * len(support)))
     names = [label for rv in free for label in labels(rv.name, draws[rv.name].index)]

@@ -25,13 +25,21 @@ def bounded_variables(
     return {name: bounded_supports(name, *both) for name, both in found.items()}
 
 
-def uniform_integers(draws: Mapping[str, Variable], model: Any) -> dict[str, list[AbstractSupport]]:
-    """The supports of variables that are uniform between two whole numbers."""
-    ends = {
-        rv: rv.owner.op.dist_params(rv.owner)
-        for rv in model.free_RVs
-        if getattr(rv.owner.op, "name", "") == "discrete_uniform"
-    }
+def ranges_of_integers(
+    draws: Mapping[str, Variable], model: Any
+) -> dict[str, list[AbstractSupport]]:
+    """The supports of categories, and of variables that are uniform between two whole numbers.
+
+    Beyond the last category, what a model takes by its number may not exist.
+    """
+    ends = {}
+    for rv in model.free_RVs:
+        kind = getattr(rv.owner.op, "name", "")
+        if kind == "discrete_uniform":
+            ends[rv] = rv.owner.op.dist_params(rv.owner)
+        elif kind == "categorical":
+            (probabilities,) = rv.owner.op.dist_params(rv.owner)
+            ends[rv] = 0, probabilities.shape[-1] - 1
     found = _ends_at_draws(ends, draws, model)
     # PyMC's density is 0 beyond an open end
     return {name: discrete_supports(*both)[0] for name, both in found.items()}
