@@ -75,7 +75,7 @@ def count_jumps(table: NodeTable, density: LineDensity) -> int:
         where = intervals.where.mean(axis=-1)
         values, slopes = density.values_and_slopes(where[:, None, None])
         assert values is not None  # as at the nodes
-        middle = where, values.reshape(where.shape), slopes.reshape(where.shape)
+        middle = where, values[:, 0, 0], slopes[:, 0, 0]
         left = _Intervals.between(intervals.first, middle)
         right = _Intervals.between(middle, intervals.second)
         chosen = (right.unexplained > left.unexplained)[:, None]

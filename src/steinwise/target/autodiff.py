@@ -114,7 +114,8 @@ class Target(AbstractTarget):
         Parameters
         ----------
         score
-            The gradient of log p, one row per draw, NumPy in and out.
+            The gradient of log p, one row per draw, NumPy in and out. What it has for discrete
+            coordinates is not used, but must be finite, such as 0.
         log_density
             Optional: (n, d) -> (n,), up to a constant.
         lines
@@ -202,7 +203,8 @@ class Target(AbstractTarget):
         ----------
         scores
             grad log p at every draw, in the shape of the draws: (n, d) or (chain, draw, d); an
-            array in memory, memory-mapped, or of zarr, HDF5 or Dask, which are read in slabs.
+            array in memory, memory-mapped, or of zarr, HDF5 or Dask, which are read in slabs. For
+            discrete coordinates any finite numbers, such as 0: they are not used.
         noisy
             Whether they are unbiased estimates, each from a minibatch of its own that was chosen
             after the draw was made: see the notes of `Target.from_score`.
