@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from benchmarks.rates import interval
-from steinwise.calibration.batch_sums import BatchSums
+from steinwise.calibration.batch_sums import WEIGHT_OF_SIGNS, BatchSums, KnownSquares
 from steinwise.calibration.batches import cut_by_length
 from steinwise.calibration.families import (
     calibrate,
@@ -189,3 +189,16 @@ def test_groups_of_coordinates_are_judged_together() -> None:
     assert (found.adjusted_pvalues[3:] <= 0.05).all()
     assert (found.adjusted_pvalues[:3] > 0.05).all()
     assert set(found.families) == {"axes settings", "dependence", "directions settings"}
+
+
+def test_the_spread_of_signs_counts_for_less_where_it_estimates_the_known_one() -> None:
+    """Catches the larger of a spread and its own estimate (5 x 5 spins, 50 draws: too few
+    rejections), and a known spread alone (too many, of chains and of rare events).
+    """
+    known, observed = np.array([[4.0, 1.0, 1.0, 1.0]]), np.array([[1.0, 0.9, 9.0, 0.0]])
+    in_chains = KnownSquares(known, observed).caution
+    np.testing.assert_allclose(in_chains, [[2.0, np.sqrt(1 / 0.9), 1.0, 1.0]])
+    squares = KnownSquares(known, observed, independent=True)
+    np.testing.assert_allclose(squares.caution, [[2.0, np.sqrt(1 / 0.9), WEIGHT_OF_SIGNS, 1.0]])
+    assert squares.total.independent
+    assert not squares.added(KnownSquares(known, observed)).independent

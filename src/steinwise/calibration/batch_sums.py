@@ -12,6 +12,11 @@ from jaxtyping import Float
 
 from steinwise.calibration.batches import Batches
 
+# What the spread of signs counts for beside a known one. With 1, 0.95, 0.9 and 0.85, 0.033, 0.039,
+# 0.041 and 0.044 of 1000 correct samples of an Ising model are rejected (5 x 5, coupling 0.3, 50
+# draws), and 0.061 to 0.062 of five rare events, at level 0.05.
+WEIGHT_OF_SIGNS = 0.9
+
 
 class ExpectedSquares(NamedTuple):
     """The squares that correct draws lead to expect of each setting, and the weight they get.
@@ -37,26 +42,34 @@ class KnownSquares(NamedTuple):
     no spread, and whatever they sum to stands out. So a statistic is judged by the larger of the
     spread of its signs and the known one. Its bootstraps are not: they have the spread that they
     have.
+
+    Where batches are `independent`, what is observed is an estimate of what is known, and the
+    larger of the two would be too large on average. So what is observed counts for less.
     """
 
     known: Float[np.ndarray, "setting k"]
     observed: Float[np.ndarray, "setting k"]
+    independent: bool = False
 
     @property
     def caution(self) -> Float[np.ndarray, "setting k"]:
-        """By what a statistic is divided besides the spread of its signs: at least 1."""
+        """By what a statistic is divided besides the spread of its signs."""
         ratio = self.known / np.where(self.observed > 0, self.observed, np.inf)
-        return np.sqrt(np.maximum(ratio, 1.0))
+        least = np.where((self.observed > 0) & self.independent, WEIGHT_OF_SIGNS**2, 1.0)
+        return np.sqrt(np.maximum(ratio, least))
 
     @property
     def total(self) -> "KnownSquares":
         """Of the sum over the coordinates."""
-        return KnownSquares(
-            self.known.sum(axis=1, keepdims=True), self.observed.sum(axis=1, keepdims=True)
-        )
+        known, observed = (array.sum(axis=1, keepdims=True) for array in self[:2])
+        return KnownSquares(known, observed, self.independent)
 
     def added(self, other: "KnownSquares") -> "KnownSquares":
-        return KnownSquares(self.known + other.known, self.observed + other.observed)
+        return KnownSquares(
+            self.known + other.known,
+            self.observed + other.observed,
+            self.independent and other.independent,
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from steinwise.methods.complete_conditionals.settings import (
     single_family,
 )
 from steinwise.methods.complete_conditionals.slab_pass import PassResult
-from steinwise.methods.complete_conditionals.sources import FiniteOrbits, LineSummary
+from steinwise.methods.complete_conditionals.sources import FiniteOrbits
 from steinwise.methods.complete_conditionals.terms import TermLayout
 
 LINES_PER_BLOCK = 64  # whose bootstraps exist at the same time
@@ -61,7 +61,7 @@ def line_blocks(
                 lines.group,
                 *weights,
                 expected=expected,
-                known=_known_squares(sums, source.layout, settings, features, result.summary, part),
+                known=_known_squares(sums, source.layout, settings, features, result, part),
             )
             yield block, dropped
         if lines.group == "directions":
@@ -76,7 +76,8 @@ def line_blocks(
                 block = _single_features(single, family, lines, result.batches)
                 # of a mean the root would do; but few unusual outcomes make it skewed as well
                 whole = [("shift", context)]
-                known = _known_squares(sums, source.layout, whole, features, result.summary, part)
+                known = _known_squares(sums, source.layout, whole, features, result, part)
+                known = None if known is None else known._replace(independent=False)
                 yield replace(block, known=known), []
 
 
@@ -85,7 +86,7 @@ def _known_squares(
     layout: TermLayout,
     settings: Sequence[tuple[str, str]],
     features: Features,
-    summary: LineSummary,
+    result: PassResult,
     part: slice,
 ) -> KnownSquares | None:
     """Of discrete coordinates: how large batch sums are, and how large those of correct draws are.
@@ -94,6 +95,7 @@ def _known_squares(
     sums. Each setting has its own: where the unusual outcomes of two coordinates never coincide,
     "dependence" has next to no spread though either coordinate alone has some.
     """
+    summary = result.summary
     if not isinstance(summary, OutcomeSums):
         return None
     observed, known = [], []
@@ -103,7 +105,8 @@ def _known_squares(
         number = CONTEXTS.index(context)
         size = summary.known_sizes(base, number)[part]
         known.append(size * features.multiplicities[number])
-    return KnownSquares(np.stack(known) ** 2, np.stack(observed) ** 2)
+    squares = np.stack(known) ** 2, np.stack(observed) ** 2
+    return KnownSquares(*squares, independent=result.batches.independent)
 
 
 def _drop_unusable(
