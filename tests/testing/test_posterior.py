@@ -51,6 +51,26 @@ def test_a_wrong_posterior_is_found():
     assert "mu" in {change.name for change in result.changes}
 
 
+@pytest.mark.parametrize("balanced", [False, True])
+@pytest.mark.parametrize("new_data", [False, True])
+def test_a_step_that_ignores_the_data_is_found(balanced, new_data):
+    """Catches new data after the last step, which fit parameters from the prior too."""
+
+    def from_prior(key, theta, _):
+        return jax.random.normal(key, theta.shape)
+
+    result = sw.testing.check_posterior_step(
+        from_prior, MODEL, balanced=balanced, new_data=new_data, **OPTIONS
+    )
+    assert not result.passed
+
+
+def test_what_is_said_is_said_of_parameters():
+    """One line for each number of the data would bury what a sampler's author can use."""
+    result = sw.testing.check_posterior_step(gibbs(sd=0.65), MODEL, **OPTIONS)
+    assert {change.name for change in result.changes} <= {"mu", "log density"}
+
+
 def test_draws_of_the_joint_target_are_prior_and_data():
     draws = MODEL.joint.draw(0, 4000)
     assert MODEL.joint.names == ("mu", "data[0]", "data[1]", "data[2]")
@@ -116,7 +136,7 @@ def test_models_are_checked():
 
 
 def test_wrong_steps_and_samplers_are_named():
-    with pytest.raises(sw.InputError, match=r"called as step\(key, theta, data\)"):
+    with pytest.raises(sw.InputError, match=r"given\. Expected .* step\(key, theta, data\)"):
         sw.testing.check_posterior_step(lambda _, theta: theta, MODEL)  # type: ignore[arg-type]
     with pytest.raises(sw.InputError, match=r"step\(key, theta, data\) has shape \(3,\)"):
         sw.testing.check_posterior_step(lambda _, __, y: y, MODEL)

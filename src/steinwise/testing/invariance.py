@@ -163,8 +163,12 @@ def repeatable(
     chains: int = CHAINS,
     false_alarm: float = FALSE_ALARM,
     host: bool = False,
+    leading: int | None = None,
 ) -> Callable[[Any], InvarianceResult]:
-    """`check_invariance` as a function of the seed, which is compiled once for many seeds."""
+    """`check_invariance` as a function of the seed, which is compiled once for many seeds.
+
+    With `leading`, only so many of the first coordinates are looked at by themselves.
+    """
     require_exact_target(target)
     require_function("step", step, "a function step(key, state)")
     for name, value in (("reverse", reverse), ("init", init), ("position", position)):
@@ -174,7 +178,7 @@ def repeatable(
     require_whole("chains", chains, least=MIN_CHAINS)
     require_share("false_alarm", false_alarm)
     require_flag("host", host)
-    ranked = RankedFunctions(target, functions, host=host)
+    ranked = RankedFunctions(target, functions, host=host, leading=leading)
     kernel = Kernel(step, reverse, init or _point_itself, position or _state_itself)
     run_chains = (HostChains if host else JaxChains)(kernel, steps, target.dim)
 

@@ -18,7 +18,7 @@ from steinwise._internal.validation import (
 )
 from steinwise.errors import InputError
 from steinwise.results.invariance import InvarianceResult
-from steinwise.testing.invariance import CHAINS, FALSE_ALARM, STEPS, asserted, check_invariance
+from steinwise.testing.invariance import CHAINS, FALSE_ALARM, STEPS, asserted, repeatable
 from steinwise.testing.judging import MIN_CHAINS, Points, judge
 from steinwise.testing.prior_data import SimulatedModel, require_model
 from steinwise.testing.ranked_functions import RankedFunctions
@@ -41,7 +41,7 @@ def check_posterior_step(
     (theta, y) from prior and likelihood is an exact draw. A step of theta given y leaves the joint
     distribution invariant if it leaves every posterior invariant, and so does drawing y anew given
     theta. Geweke (2004) compares long chains of the two with the prior, by eye; here ranks decide,
-    as in `check_invariance`.
+    as in `check_invariance`: of the functions of theta, their scores given y among them.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def check_posterior_step(
     balanced
         Whether the step is in detailed balance for every data: chains are then run both ways.
     new_data
-        Draw the data anew after every step. Chains then reach all of the prior, and errors of the
+        Draw the data anew before every step. Chains then reach all of the prior, and errors of the
         step add up; without it each chain stays with its data.
     steps, chains, false_alarm, seed
         As in `check_invariance`.
@@ -60,7 +60,7 @@ def check_posterior_step(
     Returns
     -------
     InvarianceResult
-        On parameters and data together.
+        On the parameters, and on the log density of parameters and data together.
 
     Examples
     --------
@@ -99,23 +99,26 @@ def check_posterior_step(
         theta, _ = model.split(x)
         return jnp.concatenate([theta, model.simulate(key, theta)])
 
+    # The step comes last: new data after it would fit any parameters, also those of a step that
+    # does not look at the data.
     def forwards(key: Any, x: Any) -> Any:
-        first, second = jax.random.split(key)
-        return with_new_data(second, with_step(first, x)) if new_data else with_step(first, x)
-
-    def backwards(key: Any, x: Any) -> Any:
         first, second = jax.random.split(key)
         return with_step(second, with_new_data(first, x)) if new_data else with_step(second, x)
 
-    return check_invariance(
+    def backwards(key: Any, x: Any) -> Any:
+        first, second = jax.random.split(key)
+        return with_new_data(second, with_step(first, x)) if new_data else with_step(first, x)
+
+    seed_words(seed)
+    return repeatable(
         forwards,
         model.joint,
         reverse=backwards if balanced else None,
         steps=steps,
         chains=chains,
         false_alarm=false_alarm,
-        seed=seed,
-    )
+        leading=len(model.names),
+    )(seed)
 
 
 def assert_posterior_step(

@@ -41,5 +41,5 @@ def require_one_number(call: str, shapes: Any) -> None:
 
 def _failed(what: str, call: str, error: Exception, hint: str) -> InputError:
     reason = (str(error).strip().splitlines() or [""])[0]
-    text = f"{what}: {type(error).__name__}: {reason} Expected a function that is called as {call}."
-    return InputError(f"{text} {hint}".rstrip())
+    told = f"{what}: {type(error).__name__}: {reason}".rstrip(". :")
+    return InputError(f"{told}. Expected a function that is called as {call}. {hint}".rstrip())
