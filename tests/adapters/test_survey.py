@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.long_chains import CHAINS, WALKERS
 from benchmarks.survey_recipe import Recipe
-from steinwise.testing import targets
+from steinwise.testing import check_invariance, targets
 
 DRAWS = 400
 
@@ -70,3 +70,12 @@ def test_the_published_snooker_moves_along_the_line_through_another_walker():
             np.linalg.norm(proposed[0] - z) / np.linalg.norm(walker[0] - z) for z in candidates
         ]
         assert min(abs(log_factors[0] - 2 * np.log(ratio)) for ratio in ratios) < 1e-12
+
+
+@pytest.mark.parametrize("placed", [True, False])
+def test_multinomial_hmc_needs_trajectories_at_a_random_place(placed):
+    """Catches a wrong leapfrog, and a version that is as wrong as the one it is compared with."""
+    written_out = import_module("benchmarks.blackjax_multinomial").written_out
+    (target,) = targets("Student t")
+    sampler = written_out(target, 2.0, np.ones(2), placed=placed)
+    assert check_invariance(sampler.step, target, chains=2000).passed is placed
