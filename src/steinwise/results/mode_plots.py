@@ -36,8 +36,5 @@ def plot_mode_path(path: ModePath) -> "Figure":
     ax.set_ylim(bottom=max(float(np.nanmin(path.log_density)), -DEEPEST) - 1)
     ax.set_xlabel(LABELS["path"])
     ax.set_ylabel(LABELS["log density"])
-    handles, labels = (
-        a + b for a, b in zip(*(x.get_legend_handles_labels() for x in (ax, counts)), strict=True)
-    )
-    ax.legend(handles, labels, loc="upper center", **LEGEND)  # above the valley
+    figure.legend(loc="outside upper left", ncols=2, **LEGEND)  # inside, it would hide a peak
     return figure
