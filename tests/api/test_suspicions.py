@@ -133,6 +133,8 @@ def test_transposed_draws(target: Any) -> None:
     chains = np.stack([X.T, X.T + 1, X.T - 1])[:2]
     with pytest.raises(sw.InputError, match=r"did you mean np.swapaxes\(draws, 1, 2\)\?"):
         sw.check(chains, density)
+    with pytest.raises(sw.InputError, match=r"did you mean np.moveaxis\(draws, 0, 2\)\?"):
+        sw.check(np.random.default_rng(0).normal(size=(2, 4, 300)), density)
 
 
 def test_transposed_draws_that_the_density_takes_too() -> None:

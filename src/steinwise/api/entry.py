@@ -145,21 +145,30 @@ def enter_target(
 
 
 def _prepare(density: AbstractTarget, samples: Samples) -> None:
-    """Try the density on the dimension of the draws; where it fails, on their other axis."""
+    """Try the density on the dimension of the draws; where it fails, on their other axes."""
     try:
         density.prepare(samples.dim)
     except (InputError, TargetError) as error:
-        try:
-            density.prepare(samples.n_draws)
-        except (InputError, TargetError):
-            raise error from None
         several = samples.n_chains > 1
+        fixes = [(samples.n_draws, "np.swapaxes(draws, 1, 2)" if several else "draws.T")]
+        if several and samples.dim > samples.n_draws:  # more coordinates than draws: (d, chain, n)
+            fixes.append((samples.n_chains, "np.moveaxis(draws, 0, 2)"))
+        found = next(((d, fix) for d, fix in fixes if _takes_dimension(density, d)), None)
+        if found is None:
+            raise
         shape = samples.values.shape if several else samples.values.shape[1:]
-        fix = "np.swapaxes(draws, 1, 2)" if several else "draws.T"
         raise InputError(
             f"draws have shape {shape}, {samples.n_draws} draws of {samples.dim} "
-            f"coordinates, and the density takes {samples.n_draws} coordinates: did you mean {fix}?"
+            f"coordinates, and the density takes {found[0]} coordinates: did you mean {found[1]}?"
         ) from error
+
+
+def _takes_dimension(density: AbstractTarget, d: int) -> bool:
+    try:
+        density.prepare(d)
+    except (InputError, TargetError):
+        return False
+    return True
 
 
 def enter_target_of(
