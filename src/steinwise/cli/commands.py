@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from steinwise.results.summary import Summary
 
 PACKAGES = ("numpy", "jax", "equinox", "scipy")
-EXTRAS = ("matplotlib", "xarray", "pandas", "pyarrow", "numpyro", "pymc", "blackjax", "torch")
+EXTRAS = (
+    *("matplotlib", "xarray", "h5netcdf", "zarr", "pandas", "pyarrow", "arviz", "dask"),
+    *("numpyro", "pymc", "bridgestan", "pystan", "blackjax", "torch", "emcee"),
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
