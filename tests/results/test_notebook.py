@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+import warnings
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -173,3 +174,20 @@ def test_bars_are_shown_in_notebooks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not RunOptions(progress=False).shows_progress
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
     assert not RunOptions().shows_progress
+
+
+def test_bars_in_a_notebook_without_widgets_are_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Catches tqdm's warning, which was the first thing that a new notebook showed."""
+    shell = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object()))
+    for name in ("IPython", "ipykernel.zmqshell"):
+        monkeypatch.setitem(sys.modules, name, shell)
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)  # as where it is not installed
+    for name in ("tqdm.auto", "tqdm.autonotebook", "tqdm.notebook"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    with warnings.catch_warnings(record=True) as warned:  # tqdm swallows one that is an error
+        warnings.simplefilter("always")
+        assert list(RunOptions().bar(iter("ab"), 2, "counting")) == ["a", "b"]
+    assert not warned
+    assert "counting: " in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -63,7 +64,12 @@ class RunOptions:
             from tqdm import tqdm
 
             return tqdm(*steps, disable=True, **options)
-        from tqdm.auto import tqdm
+        with warnings.catch_warnings():
+            from tqdm import TqdmWarning
+
+            # in a notebook without ipywidgets: bars are text there, which needs no repair
+            warnings.simplefilter("ignore", TqdmWarning)
+            from tqdm.auto import tqdm
 
         return tqdm(*steps, leave=False, **options, **({} if _size_is_known() else ASSUMED_SIZE))
 
