@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import steinwise as sw
+from steinwise._internal.escaping import clause_of
 from steinwise._internal.output_files import OutputFile
 from steinwise._internal.run_source import source_of_run
 from steinwise.errors import InputError
@@ -45,7 +46,7 @@ def main(folder: str = "out") -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"the folder {folder!r} cannot be made: {error}.") from error
+        raise InputError(f"the folder {folder!r} cannot be made: {clause_of(error)}.") from error
     picture = OutputFile.checked(out / "demo.png", "the picture")
     report = OutputFile.checked(out / "demo.html", "the report")
     draws = np.load(DRAWS)["draws"].astype(float)

@@ -45,3 +45,12 @@ def message_of(error: BaseException) -> str:
         return str(error)
     except Exception:
         return "its message cannot be shown"
+
+
+def clause_of(error: BaseException) -> str:
+    """The message of an error within a sentence of ours, which has its own full stop.
+
+    >>> clause_of(ValueError("shapes (3,) and (4,)."))
+    'shapes (3,) and (4,)'
+    """
+    return message_of(error).rstrip().removesuffix(".")

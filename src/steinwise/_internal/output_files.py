@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from steinwise._internal.escaping import printable
+from steinwise._internal.escaping import clause_of, printable
 from steinwise.errors import InputError
 
 
@@ -35,7 +35,7 @@ class OutputFile:
                 raise InputError(f"{shown}: there is no folder {printable(str(path.parent))}.")
             output._try_to_write()
         except (OSError, RuntimeError) as error:  # links in a circle are a RuntimeError
-            raise InputError(f"{shown}, which cannot be written: {error}.") from error
+            raise InputError(f"{shown}, which cannot be written: {clause_of(error)}.") from error
         return output
 
     def write(self, content: bytes) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from steinwise._internal.escaping import printable
+from steinwise._internal.escaping import clause_of, printable
 from steinwise._internal.optional import require
 from steinwise.adapters.common import Variable
 from steinwise.errors import InputError
@@ -80,8 +80,8 @@ def _read_file(
         raise
     except Exception as error:  # a broken file can make its reader raise anything
         raise InputError(
-            f"group {group!r} of {shown} cannot be read: {error}. ArviZ saves the draws in "
-            "the group 'posterior'; pass group= for another."
+            f"group {group!r} of {shown} cannot be read: {clause_of(error)}. ArviZ saves the draws "
+            "in the group 'posterior'; pass group= for another."
         ) from error
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from steinwise._internal.escaping import clause_of
 from steinwise._internal.options import known_options
 from steinwise._internal.validation import require_whole
 from steinwise.draws.samples import Samples
@@ -62,8 +63,8 @@ def from_emcee(
         chain = np.asarray(sampler.get_chain(discard=discard, thin=thin), np.float64)
     except AttributeError as error:  # what emcee raises
         raise InputError(
-            f"the sampler has no chain: {error}. Call sampler.run_mcmc(...) first, and let it "
-            "store its steps (store=True, the default)."
+            f"the sampler has no chain: {clause_of(error)}. Call sampler.run_mcmc(...) first, "
+            "and let it store its steps (store=True, the default)."
         ) from error
     if chain.ndim != 3:
         raise InputError(

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from steinwise._internal.escaping import clause_of
 from steinwise._internal.optional import require
 from steinwise._internal.options import known_options
 from steinwise._internal.random import stream
@@ -136,7 +137,8 @@ def _guide_draws(
         draws = predictive(key, *model.args, **model.kwargs)
     except TypeError as error:
         raise InputError(
-            f"the guide failed on its arguments: {error}. Pass args= and kwargs= as to svi.run."
+            f"the guide failed on its arguments: {clause_of(error)}. Pass args= and "
+            "kwargs= as to svi.run."
         ) from error
     if isinstance(guide, autoguide.AutoLaplaceApproximation):
         # trained as a point, the mode; what it stands for is a normal distribution around that

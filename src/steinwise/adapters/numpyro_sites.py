@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from steinwise._internal.compiled import precision
+from steinwise._internal.escaping import clause_of
 from steinwise._internal.optional import require
 from steinwise.adapters.common import NAMES_SHOWN, Variable, require_parameters
 from steinwise.adapters.edges import bounded_supports, discrete_supports, refuse_joint_support
@@ -54,7 +55,8 @@ def latent_sites(draws: Mapping[str, Variable], model: NumPyroModel) -> dict[str
         trace = model.trace(first)
     except TypeError as error:
         raise InputError(
-            f"the model failed on its arguments: {error}. Pass args= and kwargs= as to run()."
+            f"the model failed on its arguments: {clause_of(error)}. Pass args= and "
+            "kwargs= as to run()."
         ) from error
     for name, site in trace.items():
         if site["type"] == "plate" and site["args"][1] not in (None, site["args"][0]):

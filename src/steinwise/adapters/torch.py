@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from steinwise._internal.escaping import clause_of
 from steinwise._internal.optional import require
 from steinwise._internal.options import known_options
 from steinwise._internal.warn import warn_user
@@ -89,7 +90,8 @@ def _differentiable(torch: Any, log_prob: Callable, rows: Any) -> Callable[[Any]
     except Exception as error:
         raise TargetError(
             f"log_prob failed on one draw of shape ({d},) and dtype {rows.dtype}: "
-            f"{type(error).__name__}: {error}. Draws and parameters must share their dtype."
+            f"{type(error).__name__}: {clause_of(error)}. Draws and parameters must "
+            "share their dtype."
         ) from error
     if getattr(value, "shape", None) != ():
         raise TargetError(

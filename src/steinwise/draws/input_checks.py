@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from steinwise._internal.counting import by_count, counted
-from steinwise._internal.escaping import listed, printable
+from steinwise._internal.escaping import clause_of, listed, printable
 from steinwise._internal.memory import chunks
 from steinwise.draws.chain_diagnostics import (
     Autocorrelation,
@@ -43,8 +43,8 @@ def as_float_array(draws: Any, all_discrete: Callable[[int], bool] = lambda d: F
         raise
     except Exception as error:  # h5py raises several kinds
         raise InputError(
-            f"draws of type {type(draws).__name__} cannot be read: {error}. Was the file closed "
-            "that they are in?"
+            f"draws of type {type(draws).__name__} cannot be read: {clause_of(error)}. Was the "
+            "file closed that they are in?"
         ) from error
     if isinstance(draws, Tracer):
         raise InputError(

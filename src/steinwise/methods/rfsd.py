@@ -21,6 +21,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
+from steinwise._internal.escaping import clause_of
 from steinwise._internal.memory import chunks
 from steinwise._internal.notes import Note
 from steinwise._internal.random import stream
@@ -64,8 +65,8 @@ def _target_draws(value: object) -> Callable[[int, int], Any] | np.ndarray | Non
         inspect.signature(value).bind(0, TARGET_DRAWS)
     except TypeError as error:
         raise InputError(
-            f"target_draws is a function that cannot be called with (seed, N): {error}. Expected "
-            "one such as lambda seed, n: np.random.default_rng(seed).normal(size=(n, d))."
+            f"target_draws is a function that cannot be called with (seed, N): {clause_of(error)}. "
+            "Expected one such as lambda seed, n: np.random.default_rng(seed).normal(size=(n, d))."
         ) from error
     except ValueError:  # a compiled function may not tell what it takes
         pass

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from steinwise._internal.escaping import clause_of
 from steinwise._internal.memory import chunks
 from steinwise._internal.numpy_errors import users_numpy_errors
 from steinwise._internal.validation import require_flag, require_function
@@ -251,8 +252,8 @@ class HostTarget(AbstractTarget):
                 out = np.asarray(returned)
         except Exception as error:
             raise TargetError(
-                f"the {name} function raised {type(error).__name__} on input {given}: {error}. It "
-                "must take a batch of draws, one per row, as a NumPy array."
+                f"the {name} function raised {type(error).__name__} on input {given}: "
+                f"{clause_of(error)}. It must take a batch of draws, one per row, as a NumPy array."
             ) from error
         if np.ma.is_masked(returned):
             raise TargetError(
