@@ -20,9 +20,8 @@ KINDS = ["ArviZ", "DataTree", "node", "Dataset", "netCDF", "zarr"]
 
 def container_of(groups):
     """What this version of ArviZ makes: an InferenceData before 1.0, a DataTree since."""
-    if arviz.InferenceData is not xarray.DataTree:
-        return arviz.InferenceData(**groups)
-    return xarray.DataTree.from_dict(groups)
+    kind = vars(arviz).get("InferenceData", xarray.DataTree)  # ArviZ warns of a name it lost
+    return xarray.DataTree.from_dict(groups) if kind is xarray.DataTree else kind(**groups)
 
 
 def variable(name, values):
