@@ -11,6 +11,7 @@ from steinwise.results.wording.phrases import MOST_DIGITS
 
 COORDINATES_NAMED = 3  # in the place of a mode
 MODES_NAMED = 3
+ENOUGH_DIGITS, SMALL_SHARE = 3, 0.01  # of the mass; more digits only below this share
 COPIES_NAMED = 4  # shares of the draws in copies
 NEARLY_ALL = 0.9  # of the draws
 MANY_FLAT = 4  # maxima, from which on they are more than a few ends of climbs
@@ -48,12 +49,17 @@ def _mass(mode: ModeResult) -> str:
 def _share_of_mass(mass: float, low: float, high: float) -> str:
     """A share and its interval, in as many digits as tell the ends of the interval apart.
 
+    An interval whose ends agree in three digits tells no more than the share, unless that is small.
+
     >>> _share_of_mass(0.5, 0.4, 0.6), _share_of_mass(0.5, 0.4981, 0.5021)
     ('about 0.50 (0.40 to 0.60)', 'about 0.500 (0.498 to 0.502)')
-    >>> _share_of_mass(1.0, 1.0, 1.0)
-    'about 1.00'
+    >>> _share_of_mass(0.2, 0.199999, 0.200001), _share_of_mass(1.0, 1.0, 1.0)
+    ('about 0.20', 'about 1.00')
+    >>> _share_of_mass(0.0012, 0.00118, 0.00122)
+    'about 0.00120 (0.00118 to 0.00122)'
     """
-    for digits in range(2, MOST_DIGITS + 1):
+    most = MOST_DIGITS if min(mass, 1 - mass) < SMALL_SHARE else ENOUGH_DIGITS
+    for digits in range(2, most + 1):
         ends = f"{low:.{digits}f}", f"{high:.{digits}f}"
         if ends[0] != ends[1]:
             return f"about {mass:.{digits}f} ({ends[0]} to {ends[1]})"
