@@ -26,7 +26,7 @@ help:
 	@echo "make test-browser      the report in a headless Chromium"
 	@echo "make test-statistical  the size and power suites at full size (about twenty minutes)"
 	@echo "make test-lowest       a selection of the tests with the oldest versions in pyproject.toml"
-	@echo "make test-latest       the same selection with the newest versions of all dependencies"
+	@echo "make test-latest       the same selection with the newest versions of all dependencies and of Python"
 	@echo "make size              rejection rates of draws that are right (hours; resumes)"
 	@echo "make power             rejection rates of draws that are wrong (an hour or so; resumes)"
 	@echo "make cost              CPU seconds and memory, as ratios to a plain NumPy KSD"
@@ -141,10 +141,15 @@ test-lowest: .venv-lowest/.test-lowest
 	  --constraint .venv-lowest/constraints.txt --editable ".[test]"
 	@touch $@
 
+# the newest versions of some libraries need a newer Python: the newest that is here
+NEWEST_PYTHON ?= $(shell for v in 3.13 3.12; do \
+  for p in python$$v "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/$$v.*/bin/python; do \
+    "$$p" -c "import venv" 2>/dev/null && echo "$$p" && exit; done; done; echo $(PYTHON))
+
 test-latest: VENV := .venv-latest
 test-latest:
-	$(PYTHON) -m venv $(VENV)
-	@echo "installing steinwise and the newest versions of what it needs into $(VENV) ..."
+	$(NEWEST_PYTHON) -m venv --clear $(VENV)
+	@echo "installing steinwise and the newest versions of what it needs for $$($(BIN)/python --version) into $(VENV) ..."
 	@$(PIP) --upgrade --upgrade-strategy eager --editable ".[test]"
 	$(BIN)/python -m pytest -n $(CPUS) -m "not full" $(SELECTION)
 
