@@ -216,6 +216,7 @@ class _Square(pytensor.graph.op.Op):
         return [2 * inputs[0] * gradients[0]]
 
 
+@pytest.mark.filterwarnings("ignore:.*should implement `pullback`:FutureWarning")  # PyTensor 3
 def test_what_jax_does_not_have_runs_in_pytensor():
     with pm.Model() as model, PLAIN:
         x = pm.Flat("x", shape=2)

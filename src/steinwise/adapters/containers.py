@@ -30,9 +30,12 @@ def read_group(
 
 
 def has_group(container: Any, group: str) -> bool:
-    """Whether an InferenceData or a DataTree has a group; False for anything else."""
+    """Whether an InferenceData or a DataTree has a group; False for anything else.
+
+    One without variables does not count: PyMC 6 gives a fit such statistics of the sampler.
+    """
     if hasattr(container, "children") and hasattr(container, "to_dataset"):
-        return group in container.children
+        return group in container.children and bool(container.children[group].data_vars)
     if hasattr(container, "groups") and not hasattr(container, "data_vars"):
         return group in [name.strip("/") for name in container.groups()]
     return False
