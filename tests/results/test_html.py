@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import steinwise as sw
-from steinwise.results.wording import MARGINAL_UNKNOWN
+from steinwise.results.wording import MARGINAL_UNKNOWN, SUMMARY_MAY_HELP
 
 VOID = {"meta", "input", "br", "link", "img"}
 
@@ -84,6 +84,10 @@ def test_a_summary_is_part_of_the_page() -> None:
     assert table.index(">mu<") < table.index(">tau<")
     assert "1 (exact)" in table
     assert result.to_html() != text
+    unknown = tuple(replace(c, marginal=None) for c in result.coordinates)
+    partly = replace(result, findings=replace(result.findings, coordinates=unknown))
+    assert SUMMARY_MAY_HELP in partly.to_html()
+    assert SUMMARY_MAY_HELP not in partly.to_html(answers)  # nobody is sent to what is there
 
 
 def test_a_summary_of_other_draws_is_refused(wrong: sw.CheckResult) -> None:

@@ -1,7 +1,7 @@
 """`CheckResult`: a record that shows itself as text, page, table and picture."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -106,7 +106,10 @@ class CheckResult(Shown, CheckRecord):
         `source` says where the draws come from, as names and values that the page shows:
         ``{"draws": "run7.npz", "date": "2026-11-17"}``.
         """
-        return html.page(self, self._answers(summary), page_source(source))
+        answers = self._answers(summary)
+        # nobody is sent to a summary that is on the page
+        findings = replace(self.findings, has_summary=self.findings.has_summary and not answers)
+        return html.page(replace(self, findings=findings), answers, page_source(source))
 
     def _answers(self, summary: Summary | None) -> list[str]:
         """The part of the page that is a summary of the same draws."""
