@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from steinwise.calibration.batches import Batches
 
-# What the spread of signs counts for beside a known one. With 1, 0.95, 0.9 and 0.85, 0.033, 0.039,
+# What the spread of signs counts for next to a known one. With 1, 0.95, 0.9 and 0.85, 0.033, 0.039,
 # 0.041 and 0.044 of 1000 correct samples of an Ising model are rejected (5 x 5, coupling 0.3, 50
 # draws), and 0.061 to 0.062 of five rare events, at level 0.05.
 WEIGHT_OF_SIGNS = 0.9

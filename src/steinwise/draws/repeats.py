@@ -17,6 +17,16 @@ class Repeats(NamedTuple):
     distinct: int
 
 
+def row_keys(x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+    """A number for each row, one combination of its entries: rows that differ have others.
+
+    >>> len(np.unique(row_keys(np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]))))
+    2
+    """
+    weights = np.sqrt(np.arange(2.0, x.shape[1] + 2)) / np.abs(x).max(axis=0, initial=1e-300)
+    return (x * weights).sum(axis=1)
+
+
 def repeated_rows(rows: Float[np.ndarray, "m d"], n: int) -> Repeats | None:
     r"""Rows that come again so often that n draws like these are worth clearly fewer, or None.
 
@@ -36,9 +46,7 @@ def repeated_rows(rows: Float[np.ndarray, "m d"], n: int) -> Repeats | None:
     m, d = rows.shape
     if d < 2 or m < 2:
         return None
-    scale = np.maximum(np.abs(rows).max(axis=0), np.finfo(float).tiny)
-    told_apart = (rows / scale) @ np.sqrt(np.arange(2.0, d + 2))
-    counts = np.unique(told_apart, return_counts=True)[1]
+    counts = np.unique(row_keys(rows), return_counts=True)[1]
     pairs = float((counts * (counts - 1.0)).sum()) / 2
     inflation = 1 + (n - 1) * pairs / (m * (m - 1) / 2)
     if pairs < FEWEST_PAIRS or inflation < INFLATION or len(counts) < FEWEST_VALUES:

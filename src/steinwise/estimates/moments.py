@@ -22,6 +22,7 @@ from steinwise._internal.memory import chunks
 from steinwise._internal.threads import one_blas_thread
 from steinwise.calibration.batches import Batches
 from steinwise.calibration.jackknife import jackknife_errors
+from steinwise.draws.repeats import row_keys
 from steinwise.errors import TooFewDraws
 from steinwise.estimates.kernel_terms import kernel_terms
 from steinwise.estimates.regression import NEGLIGIBLE, Basis
@@ -273,13 +274,8 @@ def is_determined(n: int, d: int) -> bool:
 
 
 def count_distinct(x: Float[np.ndarray, "n d"]) -> int:
-    """How many of the draws differ, by one combination of their coordinates.
-
-    >>> count_distinct(np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]))
-    2
-    """
-    weights = np.sqrt(np.arange(2.0, x.shape[1] + 2)) / np.abs(x).max(axis=0, initial=1e-300)
-    return len(np.unique((x * weights).sum(axis=1)))
+    """How many of the draws differ."""
+    return len(np.unique(row_keys(x)))
 
 
 def bytes_per_draw(d: int, lines: int) -> int:
